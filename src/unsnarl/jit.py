@@ -1,0 +1,49 @@
+"""How kernels are compiled: the flags of every Numba function in the project, in one place.
+
+Kernels take C-contiguous float64 / int32 / int64 arrays only, so each compiles for one signature and is cached on
+disk. No `fastmath`: the exact predicates rely on IEEE rounding, and results have to be the same bit for bit.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numba
+import numpy as np
+
+kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
+parallel_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+inline_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+def floats(a) -> np.ndarray:
+    """`a` as a C-contiguous float64 array (copied only if it is not one already)."""
+    return np.ascontiguousarray(a, dtype=np.float64)
+
+
+def ints(a) -> np.ndarray:
+    """`a` as a C-contiguous int32 array (copied only if it is not one already)."""
+    return np.ascontiguousarray(a, dtype=np.int32)
+
+
+def announce_compilation(say=None) -> None:
+    """Say once, at the first kernel that is not in the cache, that compiling has begun.
+
+    say : called with one line of text; by default it is written to stderr.
+    """
+    from numba.core import event
+
+    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+
+    class FirstCompilation(event.Listener):
+        said = False
+
+        def on_start(self, event):
+            if not self.said:
+                self.said = True
+                say("unsnarl: compiling its kernels for this machine; this happens once and takes under a minute ...")
+
+        def on_end(self, event):
+            pass
+
+    event.register("numba:compile", FirstCompilation())
