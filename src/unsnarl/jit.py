@@ -6,14 +6,16 @@ disk. No `fastmath`: the exact predicates rely on IEEE rounding, and results hav
 
 from __future__ import annotations
 
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 parallel_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)
-inline_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+inlined = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)  # small, called in hot loops
 
 
 def floats(a) -> np.ndarray:
@@ -47,3 +49,23 @@ def announce_compilation(say=None) -> None:
             pass
 
     event.register("numba:compile", FirstCompilation())
+
+
+def thread_count() -> int:
+    """Threads to use: UNSNARL_THREADS, or as many as there are cores for this process."""
+    wanted = os.environ.get("UNSNARL_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(function, parts: int) -> list:
+    """[function(0), ..., function(parts - 1)], in that order, on all threads.
+
+    For kernels: they run without Python's lock. What a part returns must not depend on the other parts.
+    """
+    threads = min(thread_count(), parts)
+    if threads == 1:
+        return [function(part) for part in range(parts)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, range(parts)))

@@ -1,7 +1,7 @@
 """Polygons as they came: what a file had before it was cut into triangles, and is written back as.
 
-Triangulation is by fans from the first corner where that is a proper cut, else by clipping ears in the polygon's
-best-fitting plane. It depends on the positions only for polygons with more than three corners.
+Triangulation is by fans from the first corner where that is a proper cut (no triangle is flat or folds over),
+else by clipping ears, the best-shaped first, in the coordinate plane that the polygon faces most.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.jit import ints
+from unsnarl.errors import BadInput
+from unsnarl.jit import floats, ints, kernel
+
+FLAT = 1e-14  # areas below this share of a polygon's squared extent are taken for zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +37,21 @@ class Polygons:
 
 
 def triangulate(x: np.ndarray, start: np.ndarray, vertices: np.ndarray) -> tuple[np.ndarray, Polygons]:
-    """Cut polygons into triangles.
+    """Cut polygons into triangles that are wound as the polygon is.
 
-    x : (n, 3) positions; start : (p + 1,); vertices : (c,). Every polygon has at least 3 corners.
+    x : (n, 3) positions; start : (p + 1,); vertices : (c,).
     Returns faces (m, 3) int32, in polygon order, and the `Polygons` record.
     """
-    start, vertices = ints(start), ints(vertices)
+    x, start, vertices = floats(x), np.asarray(start), np.asarray(vertices)
     size = np.diff(start)
+    if (size < 3).any():
+        raise BadInput(f"polygon {np.flatnonzero(size < 3)[0]} has fewer than three corners")
+    wrong = np.flatnonzero((vertices < 0) | (vertices >= len(x)))
+    if len(wrong):
+        i = np.searchsorted(start, wrong[0], side="right") - 1
+        raise BadInput(f"polygon {i} names a vertex out of range ({vertices[wrong[0]]}, vertices: {len(x)})")
+
+    start, vertices = ints(start), ints(vertices)
     cuts = size - 2
     face_polygon = np.repeat(np.arange(len(size), dtype=np.int32), cuts)
     first_face = np.concatenate([[0], np.cumsum(cuts)])
@@ -48,50 +59,110 @@ def triangulate(x: np.ndarray, start: np.ndarray, vertices: np.ndarray) -> tuple
     base = start[face_polygon]
     corner = np.stack([base, base + k + 1, base + k + 2], axis=1).astype(np.int32)
 
-    for i in _not_fans(x, vertices, corner, face_polygon, len(size)):
-        local = _clip_ears(x[vertices[start[i] : start[i + 1]]])
-        corner[first_face[i] : first_face[i + 1]] = local + start[i]
+    for i in _not_fans(x, vertices, corner, face_polygon, size):
+        ears = _clip_ears(_projected(x[vertices[start[i] : start[i + 1]]]))
+        corner[first_face[i] : first_face[i + 1]] = ears + start[i]
     return vertices[corner], Polygons(start, vertices, corner, face_polygon)
 
 
-def _not_fans(x, vertices, corner, face_polygon, polygons):
-    """The polygons whose fan from corner 0 folds over: some triangle's normal is against the polygon's own."""
-    p = x[vertices[corner]]
+def _not_fans(x, vertices, corner, face_polygon, size):
+    """The polygons in whose fan from corner 0 some triangle is flat, or faces against the whole."""
+    cut = size[face_polygon] > 3
+    face_polygon = face_polygon[cut]
+    p = x[vertices[corner[cut]]]
     with np.errstate(invalid="ignore", over="ignore"):
         normal = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
-        whole = np.zeros((polygons, 3))
-        np.add.at(whole, face_polygon, normal)
-        folded = np.einsum("ij,ij->i", normal, whole[face_polygon]) < 0
+        whole = np.stack([np.bincount(face_polygon, n, minlength=len(size)) for n in normal.T], axis=1)
+        share = np.einsum("ij,ij->i", normal, whole[face_polygon])
+        folded = share <= FLAT * np.einsum("ij,ij->i", whole, whole)[face_polygon]
     return np.unique(face_polygon[folded])
 
 
-def _clip_ears(p: np.ndarray) -> np.ndarray:
-    """Triangles ((k - 2, 3) local corners) of one polygon with corners p (k, 3)."""
-    normal = np.cross(p, np.roll(p, -1, axis=0)).sum(axis=0)
+def _projected(p):
+    """Corners (k, 2) of a polygon (k, 3) in the coordinate plane it faces most, turned counter-clockwise."""
+    p = p - p[0]
+    normal = np.cross(p[1:-1], p[2:]).sum(axis=0)
     drop = int(np.argmax(np.abs(normal)))
-    q = np.delete(p, drop, axis=1)
-    turn = 1.0 if (normal[drop] >= 0) == (drop != 1) else -1.0
+    q = floats(p[:, [(drop + 1) % 3, (drop + 2) % 3]])
+    if normal[drop] < 0:
+        q[:, 0] *= -1
+    return q
 
-    def area(i, j, k):
-        a, b = q[j] - q[i], q[k] - q[i]
-        return turn * (a[0] * b[1] - a[1] * b[0])
 
-    left = list(range(len(p)))
-    triangles = []
-    while len(left) > 3:
-        best = 0
-        for at in range(len(left)):
-            i, j, k = left[at - 1], left[at], left[(at + 1) % len(left)]
-            if area(i, j, k) <= 0:
-                continue
-            if all(
-                not (area(i, j, o) >= 0 and area(j, k, o) >= 0 and area(k, i, o) >= 0)
-                for o in left
-                if o not in (i, j, k)
-            ):
-                best = at
+@kernel
+def _area(q, i, j, k):
+    """Twice the signed area of a triangle."""
+    return (q[j, 0] - q[i, 0]) * (q[k, 1] - q[i, 1]) - (q[j, 1] - q[i, 1]) * (q[k, 0] - q[i, 0])
+
+
+@kernel
+def _square(q, i, j):
+    """The squared distance of two corners."""
+    u, v = q[j, 0] - q[i, 0], q[j, 1] - q[i, 1]
+    return u * u + v * v
+
+
+@kernel
+def _shape(q, i, j, k):
+    """Signed area over squared edge lengths: large for round triangles, 0 for flat, negative for folded."""
+    squares = _square(q, i, j) + _square(q, j, k) + _square(q, k, i)
+    return _area(q, i, j, k) / squares if squares > 0 else 0.0
+
+
+@kernel
+def _ear(q, before, after, j, flat):
+    """The shape of the ear at corner j; -1 if it is none: flat, folded, or with another corner in it."""
+    i, k = before[j], after[j]
+    if not _area(q, i, j, k) > flat:
+        return -1.0
+    o = after[k]
+    while o != i:
+        apart = _square(q, o, i) > 0 and _square(q, o, j) > 0 and _square(q, o, k) > 0
+        if apart and min(_area(q, i, j, o), _area(q, j, k, o), _area(q, k, i, o)) >= -flat:
+            return -1.0
+        o = after[o]
+    return _shape(q, i, j, k)
+
+
+@kernel
+def _clip_ears(q):
+    """Triangles ((k - 2, 3) corners) of one counter-clockwise polygon with corners q (k, 2).
+
+    Where corners coincide or edges cross there may be no ear; the best-shaped corner is then cut off instead.
+    """
+    n = len(q)
+    after = (np.arange(n) + 1) % n
+    before = (np.arange(n) + n - 1) % n
+    extent = 0.0
+    for c in range(n):
+        extent = max(extent, abs(q[c, 0]), abs(q[c, 1]))
+    flat = FLAT * extent * extent
+    ear = np.empty(n)
+    for j in range(n):
+        ear[j] = _ear(q, before, after, j, flat)
+
+    triangles = np.empty((n - 2, 3), np.int32)
+    at = 0  # some corner that is left
+    for t in range(n - 2):
+        best = at
+        for attempt in range(4):  # as known; all looked at anew; with no margin; whatever there is
+            j = at
+            for _ in range(n - t):
+                if attempt == 1:
+                    ear[j] = _ear(q, before, after, j, flat)
+                elif attempt == 2:
+                    ear[j] = _ear(q, before, after, j, 0.0)
+                elif attempt == 3:
+                    ear[j] = _shape(q, before[j], j, after[j])
+                if ear[j] > ear[best]:
+                    best = j
+                j = after[j]
+            if ear[best] > 0:
                 break
-        triangles.append((left[best - 1], left[best], left[(best + 1) % len(left)]))
-        del left[best]
-    triangles.append(tuple(left))
-    return np.array(triangles, dtype=np.int32)
+        i, k = before[best], after[best]
+        triangles[t] = (i, best, k)
+        after[i], before[k] = k, i
+        ear[i] = _ear(q, before, after, i, flat)
+        ear[k] = _ear(q, before, after, k, flat)
+        at = k
+    return triangles

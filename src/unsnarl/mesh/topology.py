@@ -1,7 +1,8 @@
 """Edges, fans and boundary loops of a triangle list, in linear time.
 
-An edge is named by its two vertices, the smaller first; edges are numbered in lexicographic order, so the numbering
-depends on the faces alone. Faces need not be wound consistently, and an edge may have any number of faces.
+An edge is named by its two vertices, the smaller first; edges are numbered in lexicographic order, so the
+numbering depends on the faces alone. Faces need not be wound consistently, and an edge may have any number of
+faces.
 
 The fan of a vertex is its faces in the order in which one walks around it. A vertex where several fans meet
 (a bow tie) has them one after the other.
@@ -25,7 +26,8 @@ class Topology:
     edge_faces      : (e, 2) int32, the first two faces of an edge, in ascending order; -1 where there is none
     edge_face_count : (e,) int32, how many faces the edge has: 1 on the boundary, 2 inside, more: non-manifold
     fan_start       : (n + 1,) int32, the faces around vertex v are fan_faces[fan_start[v] : fan_start[v + 1]]
-    fan_faces       : (3 m,) int32, in walking order; each fan of the vertex starts at a boundary edge if it has one
+    fan_faces       : (3 m,) int32, in walking order; each fan of the vertex starts at a border (an edge with
+                      other than two faces) if it has one
     """
 
     edges: np.ndarray
@@ -45,10 +47,11 @@ def build_topology(faces: np.ndarray, vertices: int) -> Topology:
 
 
 def boundary_loops(topology: Topology, faces: np.ndarray) -> list[np.ndarray]:
-    """The boundary as closed loops of vertices, each a (k,) int32 array, in order of their lowest boundary edge.
+    """The boundary as closed loops of vertices, each a (k,) int32 array, by their lowest boundary edge.
 
     At a vertex where several boundaries touch, a loop goes on along the border of the fan that it came by.
-    Where non-manifold edges leave a border without an end, the chain so far is returned as it is.
+    Where that border is an edge with three or more faces, the loop follows it, so that it always closes.
+    Every boundary edge is in one loop, once.
     """
     t = topology
     loop_of, walked = _walk_boundary(ints(faces), t.edges, t.face_edges, t.edge_faces, t.edge_face_count)
@@ -152,11 +155,10 @@ def _fans(faces, edges, face_edges, edge_faces, count, vertices):
                     continue
                 e = _edge_at(face_edges, edges, f, v, -1)
                 leave = _edge_at(face_edges, edges, f, v, e)
-                if closed == 0:
-                    if _across(edge_faces, count, e, f) >= 0:
-                        if _across(edge_faces, count, leave, f) >= 0:
-                            continue
-                        leave = e
+                if closed == 0 and _across(edge_faces, count, e, f) >= 0:
+                    if _across(edge_faces, count, leave, f) >= 0:
+                        continue
+                    leave = e
                 while f >= 0 and seen[f] != v:
                     seen[f] = v
                     fan[at] = f
@@ -169,12 +171,13 @@ def _fans(faces, edges, face_edges, edge_faces, count, vertices):
 
 @kernel
 def _walk_boundary(faces, edges, face_edges, edge_faces, count):
-    total = 0
+    """The loop of each step along the boundary, and the vertex that it leaves from."""
+    most = 0
     for e in range(edges.shape[0]):
-        if count[e] == 1:
-            total += 1
-    walked = np.empty(total, np.int32)
-    loop_of = np.empty(total, np.int32)
+        if count[e] != 2:
+            most += count[e]
+    walked = np.empty(most, np.int32)
+    loop_of = np.empty(most, np.int32)
     seen = np.zeros(edges.shape[0], np.uint8)
     at = 0
     loop = 0
@@ -188,19 +191,17 @@ def _walk_boundary(faces, edges, face_edges, edge_faces, count):
             if face_edges[f, k] == first:
                 v = faces[f, k]
         e = first
-        while e >= 0 and not seen[e]:
+        while True:
             seen[e] = 1
             walked[at] = v
             loop_of[at] = loop
             at += 1
             v = edges[e, 0] + edges[e, 1] - v  # step to its other end
-            f = edge_faces[e, 0]
-            while True:  # turn around v inside the fan
-                e = _edge_at(face_edges, edges, f, v, e)
-                if count[e] != 2:
-                    break
+            e = _edge_at(face_edges, edges, f, v, e)
+            while count[e] == 2:  # turn around v inside the fan
                 f = _across(edge_faces, count, e, f)
-            if count[e] != 1:
-                e = -1
+                e = _edge_at(face_edges, edges, f, v, e)
+            if e == first:
+                break
         loop += 1
-    return loop_of, walked
+    return loop_of[:at], walked[:at]

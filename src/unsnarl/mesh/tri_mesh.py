@@ -1,7 +1,7 @@
 """`TriMesh`: a triangle mesh that keeps everything its file said about it.
 
-A mesh is frozen: moving its vertices gives a new one (`moved`) that shares the connectivity. What follows from the
-faces (edges, fans, loops, components, panels) is worked out when first asked for, once.
+A mesh is frozen: moving its vertices gives a new one (`moved`) that shares the connectivity. What follows
+from the faces (edges, fans, loops, components, panels) is worked out when first asked for, once.
 
 Input that real files contain, and what is done with it:
 
@@ -11,7 +11,7 @@ Input that real files contain, and what is done with it:
 - non-manifold edges (three or more faces) are kept and listed in `non_manifold_edges`; what needs a manifold
   refuses them by name, and `split_non_manifold` cuts the surface open along them;
 - faces wound against their neighbours are kept: nothing here depends on the winding;
-- a face that names a vertex twice, an index out of range, NaN or infinite positions, or no face at all: `BadInput`.
+- a face that names a vertex twice, an index out of range, NaN or infinite positions, no faces: `BadInput`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from unsnarl.errors import BadInput
-from unsnarl.jit import floats, ints
+from unsnarl.jit import ints
 from unsnarl.mesh.polygons import Polygons
 from unsnarl.mesh.rest import face_areas, rest_from_positions
 from unsnarl.mesh.topology import Topology, boundary_loops, build_topology
@@ -43,7 +43,7 @@ class TriMesh:
     rest     : (m, 2, 2) float64, rest shapes [m] (see `mesh.rest`); by default the shape in `x`
     groups   : name -> (k,) int32 faces (OBJ groups, prims of a USD file, ...); groups may overlap
     polygons : the polygons that the triangles were cut from, when some had more than three corners
-    origin   : (n,) int32, the vertex that each one is a copy of, after `split_non_manifold`; None if all are themselves
+    origin   : (n,) int32, the vertex that each one is a copy of, after `split_non_manifold`; None: of itself
     source   : what the file's own format has beside this, for its writer alone
     """
 
@@ -66,20 +66,28 @@ class TriMesh:
         if (self.uv is None) != (self.face_uv is None):
             raise BadInput(f"{self.name}: uv and face_uv come together or not at all")
         if self.uv is not None:
-            fix(self, "uv", floats(self.uv).copy())
-            fix(self, "face_uv", ints(self.face_uv).copy())
+            fix(self, "uv", _numbers(self.uv, f"{self.name}: uv must be numbers in rows of two"))
+            fix(self, "face_uv", _whole(self.face_uv, f"{self.name}: face_uv must be whole numbers"))
             if self.uv.ndim != 2 or self.uv.shape[1] != 2 or self.face_uv.shape != (m, 3):
                 raise BadInput(f"{self.name}: uv must be (k, 2) and face_uv ({m}, 3)")
             if not np.isfinite(self.uv).all():
                 raise BadInput(f"{self.name}: a texture coordinate is NaN or infinite")
             if self.face_uv.min() < -1 or self.face_uv.max() >= len(self.uv):
                 raise BadInput(f"{self.name}: a face names a texture coordinate that does not exist")
+            fix(self, "face_uv", ints(self.face_uv))
         if self.rest is None:
-            fix(self, "rest", rest_from_positions(self.x, self.faces))
+            with np.errstate(over="ignore", invalid="ignore"):
+                fix(self, "rest", rest_from_positions(self.x, self.faces))
+            if not np.isfinite(self.rest).all():
+                raise BadInput(f"{self.name}: coordinates are too large to measure a face with")
         else:
-            fix(self, "rest", floats(self.rest).copy())
+            fix(self, "rest", _numbers(self.rest, f"{self.name}: rest shapes must be numbers"))
             if self.rest.shape != (m, 2, 2) or not np.isfinite(self.rest).all():
                 raise BadInput(f"{self.name}: rest shapes must be finite, of shape ({m}, 2, 2)")
+        if self.origin is not None:
+            fix(self, "origin", ints(self.origin))
+            if self.origin.shape != (len(self.x),):
+                raise BadInput(f"{self.name}: origin must name one vertex for each of {len(self.x)}")
 
     def __repr__(self) -> str:
         return f"TriMesh({self.name!r}, {len(self.x)} vertices, {len(self.faces)} faces)"
@@ -133,17 +141,18 @@ class TriMesh:
         return t.fan_faces[t.fan_start[vertex] : t.fan_start[vertex + 1]]
 
     def ring(self, vertex: int) -> np.ndarray:
-        """The neighbours of a vertex, in the walking order of its fan."""
-        corners = self.faces[self.fan(vertex)].ravel()
-        corners = corners[corners != vertex]
-        seen, first = np.unique(corners, return_index=True)
-        ring = seen[np.argsort(first, kind="stable")]
-        if len(self.fan(vertex)) > 1:  # a face's two far corners come in either order: enter by the one not shared
-            first_face, next_face = self.faces[self.fan(vertex)[:2]]
-            shared = np.isin(ring[:2], next_face)
-            if shared[0] and not shared[1]:
-                ring[:2] = ring[1::-1].copy()
-        return ring
+        """(k,) int32, the neighbours of a vertex, each once, in the walking order of its fans."""
+        faces = self.faces[self.fan(vertex)]
+        far = faces[faces != vertex].reshape(-1, 2).tolist()  # each face's other corners, in either order
+        ring = []
+        last = -1  # the corner by which the walk left the face before
+        for (a, b), following in zip(far, far[1:] + [[]]):
+            begins = last not in (a, b)
+            if last == b or (begins and a in following and b not in following):
+                a, b = b, a
+            ring += [a, b]
+            last = b
+        return np.array(list(dict.fromkeys(ring)), dtype=np.int32)
 
     @cached_property
     def vertex_component(self) -> np.ndarray:
@@ -187,8 +196,9 @@ class TriMesh:
 
     def moved(self, x: np.ndarray) -> TriMesh:
         """The same mesh with its vertices at x (n, 3); rest shapes, names and everything else stay."""
-        if np.shape(x) != self.x.shape:
-            raise BadInput(f"{self.name}: expected positions of shape {self.x.shape}, got {np.shape(x)}")
+        x = _positions(x, self.name)
+        if x.shape != self.x.shape:
+            raise BadInput(f"{self.name}: expected positions of shape {self.x.shape}, got {x.shape}")
         return self._sharing(replace(self, x=x))
 
     def with_rest(self, rest: np.ndarray) -> TriMesh:
@@ -217,7 +227,12 @@ def as_mesh(mesh, name: str = "mesh") -> TriMesh:
 
 
 def combine(meshes: list[TriMesh], name: str = "all") -> TriMesh:
-    """Several meshes as one, their vertices and faces one after the other; nothing is welded."""
+    """Several meshes as one, their vertices and faces one after the other; nothing is welded.
+
+    Positions, faces, rest shapes and origins are kept; uv, groups, polygons and sources stay with the parts.
+    """
+    if not meshes:
+        raise BadInput(f"{name}: there are no meshes to combine")
     if len(meshes) == 1:
         return meshes[0]
     vertex = np.cumsum([0] + [len(m.x) for m in meshes])
@@ -238,58 +253,59 @@ def combine(meshes: list[TriMesh], name: str = "all") -> TriMesh:
 def split_non_manifold(mesh: TriMesh) -> TriMesh:
     """The mesh cut open along its edges with three or more faces, so that every edge has at most two.
 
-    Each vertex on such an edge gets a copy for every fan that meets there. Faces keep their number and order; the
-    first fan keeps the vertex, copies are appended at the end, and `origin` names the vertex each is a copy of.
+    Each vertex on such an edge gets a copy for every fan that meets there. Faces keep their number and order;
+    the fan with the lowest face keeps the vertex, copies are appended at the end, and `origin` says of which
+    vertex each is a copy.
     Copies of one vertex still count as the same point when intersections are looked for: a pocket sewn onto a
     shirt does not cross it along the seam.
     """
     bad = mesh.non_manifold_edges
     if len(bad) == 0:
         return mesh
-    faces = mesh.faces.copy()
-    origin = list(np.arange(len(mesh.x)) if mesh.origin is None else mesh.origin)
-    t = mesh.topology
-    for v in np.unique(t.edges[bad]):
-        label = {}
-        fan = mesh.fan(v)
-        for f in fan:  # join faces across manifold edges at v
-            label[f] = f
-        for f in fan:
-            for e in t.face_edges[f]:
-                if t.edge_face_count[e] == 2 and v in t.edges[e]:
-                    a, b = sorted(_root(label, g) for g in t.edge_faces[e])
-                    label[b] = a
-        roots = sorted({_root(label, f) for f in fan})
-        for root in roots[1:]:
-            copy = len(origin)
-            origin.append(origin[v])
-            for f in fan:
-                if _root(label, f) == root:
-                    faces[f][faces[f] == v] = copy
-    origin = np.array(origin, dtype=np.int32)
-    n = len(mesh.x)
-    x = np.concatenate([mesh.x, mesh.x[origin[n:]] if mesh.origin is None else _first(mesh, origin[n:])])
-    split = replace(mesh, x=x, faces=faces, origin=origin, polygons=None, source=None)
-    return split
+    pairs = [np.stack(_corners_across(mesh, end), axis=1) for end in range(2)]
+    fan = _components(mesh.faces.size, np.concatenate(pairs))  # of corner 3 f + k, numbered by lowest corner
+    _, first = np.unique(fan, return_index=True)
+    vertex_of_fan = mesh.faces.ravel()[first]
+    _, keeps = np.unique(vertex_of_fan, return_index=True)  # the first fan of each vertex
+    on_bad = np.zeros(len(mesh.x), dtype=bool)
+    on_bad[mesh.edges[bad]] = True
+    moves = on_bad[vertex_of_fan]
+    moves[keeps] = False
+    copied = np.flatnonzero(moves)
+    copied = copied[np.argsort(vertex_of_fan[copied], kind="stable")]
+    parent = np.concatenate([np.arange(len(mesh.x)), vertex_of_fan[copied]])
+    vertex_of_fan[copied] = np.arange(len(mesh.x), len(parent))
+    return replace(
+        mesh,
+        x=mesh.x[parent],
+        faces=vertex_of_fan[fan].reshape(-1, 3),
+        origin=parent if mesh.origin is None else mesh.origin[parent],
+        polygons=None,
+        source=None,
+    )
 
 
-def _root(label: dict, f):
-    while label[f] != f:
-        f = label[f]
-    return f
+def _numbers(a, trouble: str) -> np.ndarray:
+    """A C-contiguous float64 copy of `a`, or `BadInput`."""
+    try:
+        return np.array(a, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(trouble) from None
 
 
-def _first(mesh: TriMesh, origins: np.ndarray) -> np.ndarray:
-    """Positions of the first vertex with each origin."""
-    values, first = np.unique(mesh.origin, return_index=True)
-    return mesh.x[first[np.searchsorted(values, origins)]]
+def _whole(a, trouble: str) -> np.ndarray:
+    """A C-contiguous copy of `a`, an array of whole numbers or an empty one, or `BadInput`."""
+    try:
+        a = np.array(a, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(trouble) from None
+    if a.size and a.dtype.kind not in "iu":
+        raise BadInput(f"{trouble}, not {a.dtype}")
+    return a
 
 
 def _positions(x, name: str) -> np.ndarray:
-    try:
-        x = np.array(x, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise BadInput(f"{name}: vertices must be numbers in rows of three") from None
+    x = _numbers(x, f"{name}: vertices must be numbers in rows of three")
     if x.ndim != 2 or x.shape[1] != 3:
         raise BadInput(f"{name}: vertices must have shape (n, 3), not {x.shape}")
     if not np.isfinite(x).all():
@@ -299,20 +315,21 @@ def _positions(x, name: str) -> np.ndarray:
 
 
 def _faces(faces, vertices: int, name: str) -> np.ndarray:
-    faces = np.asarray(faces)
+    faces = _whole(faces, f"{name}: faces must be whole numbers in rows of three")
     if faces.size == 0:
         raise BadInput(f"{name}: there are no faces")
-    if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
-        raise BadInput(f"{name}: faces must be whole numbers of shape (m, 3), not {faces.dtype} {faces.shape}")
+    if faces.ndim != 2 or faces.shape[1] != 3:
+        raise BadInput(f"{name}: faces must have shape (m, 3), not {faces.shape}")
     if faces.min() < 0 or faces.max() >= vertices:
         f = int(np.flatnonzero(((faces < 0) | (faces >= vertices)).any(axis=1))[0])
-        raise BadInput(f"{name}: face {f} names a vertex out of range ({faces[f].tolist()}, vertices: {vertices})")
+        named = faces[f].tolist()
+        raise BadInput(f"{name}: face {f} names a vertex out of range ({named}, vertices: {vertices})")
     a, b, c = faces.T
     twice = (a == b) | (b == c) | (c == a)
     if twice.any():
         f = int(np.flatnonzero(twice)[0])
         raise BadInput(f"{name}: face {f} names a vertex twice ({faces[f].tolist()})")
-    return np.array(faces, dtype=np.int32, order="C")
+    return ints(faces)
 
 
 def _components(n: int, pairs: np.ndarray) -> np.ndarray:
@@ -323,18 +340,23 @@ def _components(n: int, pairs: np.ndarray) -> np.ndarray:
     return connected_components(graph, directed=False)[1].astype(np.int32)
 
 
+def _corners_across(mesh: TriMesh, end: int) -> tuple[np.ndarray, np.ndarray]:
+    """The corners (3 f + k) of the two faces beside each edge that has two, at its vertex `end` (0 or 1)."""
+    t = mesh.topology
+    inside = t.edge_face_count == 2
+    v = t.edges[inside, end]
+    f, g = t.edge_faces[inside].T
+    return tuple(3 * side + np.argmax(mesh.faces[side] == v[:, None], axis=1) for side in (f, g))
+
+
 def _panels_and_seams(mesh: TriMesh) -> tuple[np.ndarray, np.ndarray]:
     t = mesh.topology
     inside = np.flatnonzero(t.edge_face_count == 2)
-    f, g = t.edge_faces[inside].T
-    if mesh.uv is None:
-        same = np.ones(len(inside), dtype=bool)
-    else:
-        same = np.ones(len(inside), dtype=bool)
+    same = np.ones(len(inside), dtype=bool)
+    if mesh.uv is not None:
+        uv = np.concatenate([mesh.uv, [[np.nan, np.nan]]])  # the row at -1 equals none, itself included
         for end in range(2):
-            v = t.edges[inside, end]
-            uv_f = mesh.face_uv[f, np.argmax(mesh.faces[f] == v[:, None], axis=1)]
-            uv_g = mesh.face_uv[g, np.argmax(mesh.faces[g] == v[:, None], axis=1)]
-            same &= (uv_f == uv_g) | ((mesh.uv[uv_f] == mesh.uv[uv_g]).all(axis=1) & (uv_f >= 0) & (uv_g >= 0))
-    panels = _components(len(mesh.faces), np.stack([f[same], g[same]], axis=1))
+            row_f, row_g = (mesh.face_uv.ravel()[corner] for corner in _corners_across(mesh, end))
+            same &= (row_f == row_g) | (uv[row_f] == uv[row_g]).all(axis=1)
+    panels = _components(len(mesh.faces), t.edge_faces[inside[same]])
     return panels, inside[~same].astype(np.int32)

@@ -1,0 +1,218 @@
+"""A bounding-volume hierarchy over triangles: built once, refitted whenever they move.
+
+The triangles are sorted along a Morton curve through their centres; a binary tree splits that order where the highest
+bit of the code changes. Nodes stand in depth-first order, so a node's first child is the next node, and `skip` names
+the node that follows its whole subtree. A walk needs no stack:
+
+    node = skip[node] if the box of node is missed else node + 1
+
+All leaves after leaf i are met by walking on from i + 1, so walking from every leaf meets each pair of leaves once.
+
+Boxes are float32 in a frame around the centre of the triangles, widened outwards by more than the rounding: they may be
+a little too large, never too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unsnarl.jit import floats, kernel
+
+LEAF = 4  # triangles in a leaf, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Bvh:
+    """A tree over m triangles.
+
+    order    : (m,) int32, the triangles in tree order
+    box      : (nodes, 6) float32, low and high corner of each node
+    face_box : (m, 6) float32, of each triangle, in tree order
+    start    : (nodes + 1,) int32, the first triangle (in tree order) below each node
+    stop     : (nodes,) int32, one past the last
+    skip     : (nodes,) int32, the next node after the subtree; node + 1 for a leaf
+    leaves   : (k,) int32, the nodes that are leaves, in order
+    active   : how many of them hold triangles that are not passive: these come first
+    """
+
+    order: np.ndarray
+    box: np.ndarray
+    face_box: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    skip: np.ndarray
+    leaves: np.ndarray
+    active: int
+
+    def refit(self, x: np.ndarray, faces: np.ndarray) -> None:
+        """Fit the boxes to new positions x (n, 3); the tree stays, in place."""
+        boxes = face_boxes(floats(x), faces)
+        _fit(boxes, self.order, self.start, self.stop, self.skip, self.box, self.face_box)
+
+
+def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = None) -> Bvh:
+    """The tree over faces (m, 3) at positions x (n, 3).
+
+    passive : (m,) bool, faces that are never tested against each other (of bodies); they come last in the order.
+    """
+    boxes = face_boxes(floats(x), faces)
+    if passive is None:
+        passive = np.zeros(len(faces), dtype=np.bool_)
+    order, code = _morton_order(boxes, passive)
+    start, stop, skip, leaves = _tree(code)
+    box = np.empty((len(start), 6), dtype=np.float32)
+    face_box = np.empty((len(faces), 6), dtype=np.float32)
+    _fit(boxes, order, start, stop, skip, box, face_box)
+    still = int(passive.sum())
+    active = int(np.searchsorted(start[leaves], len(faces) - still))
+    return Bvh(order, box, face_box, start, stop, skip, leaves, active)
+
+
+@kernel
+def face_boxes(x, faces):
+    """(m, 6) float32 boxes around triangles, in the frame of their own centre and size; see the module's text."""
+    low = np.full(3, np.inf)
+    high = np.full(3, -np.inf)
+    for v in range(x.shape[0]):
+        for c in range(3):
+            low[c] = min(low[c], x[v, c])
+            high[c] = max(high[c], x[v, c])
+    centre = 0.5 * low + 0.5 * high
+    size = 0.0
+    for c in range(3):
+        size = max(size, 0.5 * high[c] - 0.5 * low[c])
+    scale = 1.0
+    if size > 0.0:
+        scale = 0.5 / size
+    m = faces.shape[0]
+    boxes = np.empty((m, 6), np.float32)
+    for f in range(m):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        for c in range(3):
+            lo = (min(x[i, c], x[j, c], x[k, c]) - centre[c]) * scale
+            hi = (max(x[i, c], x[j, c], x[k, c]) - centre[c]) * scale
+            boxes[f, c] = lo - 6.1e-8 * abs(lo) - 1e-44
+            boxes[f, 3 + c] = hi + 6.1e-8 * abs(hi) + 1e-44
+    return boxes
+
+
+@kernel
+def _spread(v):
+    """The 21 bits of v with two zero bits after each."""
+    v &= 0x1FFFFF
+    v = (v | v << 32) & 0x1F00000000FFFF
+    v = (v | v << 16) & 0x1F0000FF0000FF
+    v = (v | v << 8) & 0x100F00F00F00F00F
+    v = (v | v << 4) & 0x10C30C30C30C30C3
+    v = (v | v << 2) & 0x1249249249249249
+    return v
+
+
+@kernel
+def _morton_order(boxes, passive):
+    """Triangles sorted by (passive, Morton code of the centre, number), and the sorted codes, passive bit on top."""
+    m = boxes.shape[0]
+    code = np.empty(m, np.int64)
+    order = np.empty(m, np.int32)
+    for f in range(m):
+        key = np.int64(0)
+        for c in range(3):
+            centre = 0.5 * (np.float64(boxes[f, c]) + np.float64(boxes[f, 3 + c]))  # in [-0.51, 0.51]
+            cell = np.int64((centre + 0.52) * 16000.0)  # below 2^14
+            key |= _spread(cell) << c
+        code[f] = key | (np.int64(passive[f]) << 42)
+        order[f] = f
+    # radix sort, least significant digits first: stable
+    other_code = np.empty(m, np.int64)
+    other_order = np.empty(m, np.int32)
+    for shift in (0, 11, 22, 33):
+        count = np.zeros(2049, np.int64)
+        for f in range(m):
+            count[((code[f] >> shift) & 2047) + 1] += 1
+        for d in range(2048):
+            count[d + 1] += count[d]
+        for f in range(m):
+            digit = (code[f] >> shift) & 2047
+            at = count[digit]
+            count[digit] += 1
+            other_code[at] = code[f]
+            other_order[at] = order[f]
+        code, other_code = other_code, code
+        order, other_order = other_order, order
+    return order, code
+
+
+@kernel
+def _tree(code):
+    """Nodes in depth-first order over sorted codes: start, stop, skip, leaves."""
+    m = code.shape[0]
+    room = 2 * m
+    start = np.empty(room, np.int32)
+    stop = np.empty(room, np.int32)
+    stack = np.empty((256, 2), np.int32)
+    stack[0, 0] = 0
+    stack[0, 1] = m
+    depth = 1
+    nodes = 0
+    leaf_count = 0
+    while depth > 0:
+        depth -= 1
+        lo, hi = stack[depth, 0], stack[depth, 1]
+        start[nodes] = lo
+        stop[nodes] = hi
+        nodes += 1
+        mixed = (code[lo] ^ code[hi - 1]) >> 42 != 0  # passive and active never share a leaf
+        if hi - lo <= LEAF and not mixed:
+            leaf_count += 1
+            continue
+        split = (lo + hi) // 2
+        differ = code[lo] ^ code[hi - 1]
+        if differ != 0:
+            bit = np.int64(1)
+            while differ > 1:
+                differ >>= 1
+                bit <<= 1
+            a, b = lo, hi - 1  # code[a] has the bit clear, code[b] set
+            while b - a > 1:
+                middle = (a + b) // 2
+                if code[middle] & bit:
+                    b = middle
+                else:
+                    a = middle
+            split = b
+        stack[depth, 0] = split
+        stack[depth, 1] = hi
+        stack[depth + 1, 0] = lo
+        stack[depth + 1, 1] = split
+        depth += 2
+    skip = np.empty(nodes, np.int32)
+    first_at = np.full(m + 1, nodes, np.int32)  # the first node, of those after this one, that starts at a triangle
+    leaves = np.empty(leaf_count, np.int32)
+    for node in range(nodes - 1, -1, -1):
+        skip[node] = first_at[stop[node]]
+        first_at[start[node]] = node
+        if skip[node] == node + 1:
+            leaf_count -= 1
+            leaves[leaf_count] = node
+    return start[:nodes].copy(), stop[:nodes].copy(), skip, leaves
+
+
+@kernel
+def _fit(boxes, order, start, stop, skip, box, face_box):
+    """Boxes of all nodes, from the last to the first, so that children come before their parents."""
+    for f in range(order.shape[0]):
+        face_box[f] = boxes[order[f]]
+    for node in range(skip.shape[0] - 1, -1, -1):
+        if skip[node] == node + 1:
+            box[node] = face_box[start[node]]
+            for f in range(start[node] + 1, stop[node]):
+                for c in range(3):
+                    box[node, c] = min(box[node, c], face_box[f, c])
+                    box[node, 3 + c] = max(box[node, 3 + c], face_box[f, 3 + c])
+        else:
+            a, b = node + 1, skip[node + 1]
+            for c in range(3):
+                box[node, c] = min(box[a, c], box[b, c])
+                box[node, 3 + c] = max(box[a, 3 + c], box[b, 3 + c])

@@ -1,0 +1,316 @@
+"""Hits: which edges cross which faces, exactly. [A §5.2, §5.3]
+
+A hit is an edge that crosses the interior of a face with none of its vertices. Five signs decide it: the ends of the
+edge lie on two sides of the face's plane, and the face's three edges turn around the edge in one direction. The signs
+are exact and perturbed by vertex index (`geometry.predicates`), so the hits are those of a mesh in general position,
+whatever the input: both faces beside an edge always agree, and no path ends where it should not.
+
+One walk of the tree (`detect.bvh`) finds the pairs of triangles whose boxes touch, and decides all hits of a pair at
+once: the sides of the corners from the other plane, then four turns. Sides are read off one dot product a corner where
+that is clearly not zero. An edge between two faces is reported by the lower-numbered one only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unsnarl.detect.bvh import Bvh, build_bvh
+from unsnarl.geometry.predicates import orient3d, safe_positions
+from unsnarl.jit import in_threads, inlined, kernel, thread_count
+from unsnarl.mesh import TriMesh
+
+# |computed - exact| < PAIR_BOUND * L^3 for a volume of differences of at most 2 L in each coordinate: 6 products of 3
+# factors, each with at most 8 roundings of 2^-53, and a factor of two to spare.
+PAIR_BOUND = 1e-13
+UNSURE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """h hits, in ascending order of (edge, face).
+
+    edge : (h,) int32, edges of the mesh
+    face : (h,) int32, the face that each crosses
+    """
+
+    edge: np.ndarray
+    face: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.edge)
+
+
+def find_hits(mesh: TriMesh, x: np.ndarray | None = None, bvh: Bvh | None = None, passive=None) -> Hits:
+    """All hits of a mesh with itself. For several meshes, pass them as one (`mesh.combine`).
+
+    x       : (n, 3) positions, if not those of the mesh
+    bvh     : a tree from `build_bvh` over this mesh, refitted to x here; built anew if there is none
+    passive : (m,) bool, faces that are not tested against each other; only used where the tree is built here
+    """
+    x = safe_positions(mesh.x if x is None else x)
+    if bvh is None:
+        bvh = build_bvh(x, mesh.faces, passive)
+    else:
+        bvh.refit(x, mesh.faces)
+    t = mesh.topology
+    if mesh.origin is None:
+        corner, point = mesh.faces, x
+    else:  # copies of one vertex are the same point, with the same index
+        corner = mesh.origin[mesh.faces]
+        point = x.copy()
+        point[mesh.origin] = x
+    tri, ids, face, edge = _in_tree_order(point, corner, t.face_edges, t.edge_faces, bvh.order)
+    parts = 1 if bvh.active < 256 else 8 * thread_count()
+
+    def part(k):
+        return _walk(
+            point, tri, ids, edge, face, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active,
+            k, parts,
+        )  # fmt: skip
+
+    key = np.concatenate(in_threads(part, parts))
+    key.sort()
+    m = len(mesh.faces)
+    return Hits((key // m).astype(np.int32), (key % m).astype(np.int32))
+
+
+def crossing_faces(mesh: TriMesh, hits: Hits) -> np.ndarray:
+    """The pairs of faces that cross: (s, 2) int32, the lower first, in ascending order, each once.
+
+    Two faces that cross share one segment, from hit to hit or from a hit to a vertex of both; so every pair of
+    crossing faces is a hit's face with a face beside that hit's edge.
+    """
+    m = np.int64(len(mesh.faces))
+    beside = mesh.edge_faces[hits.edge].astype(np.int64)
+    face = np.broadcast_to(hits.face.astype(np.int64)[:, None], beside.shape)
+    there = beside >= 0
+    low = np.minimum(beside, face)[there]
+    high = np.maximum(beside, face)[there]
+    key = np.unique(low * m + high)
+    return np.stack([key // m, key % m], axis=1).astype(np.int32)
+
+
+@kernel
+def _in_tree_order(x, corner, face_edges, edge_faces, order):
+    """Corner positions (m, 9), vertex ids (m, 3), face numbers (m,), edges (m, 3) of the triangles in tree order.
+
+    An edge that another face owns (the lower-numbered of the two) is -1: its hits are found from there.
+    """
+    m = order.shape[0]
+    tri = np.empty((m, 9))
+    ids = np.empty((m, 3), np.int32)
+    edge = np.empty((m, 3), np.int32)
+    for at in range(m):
+        f = order[at]
+        for k in range(3):
+            v = corner[f, k]
+            ids[at, k] = v
+            for c in range(3):
+                tri[at, 3 * k + c] = x[v, c]
+            e = face_edges[f, k]
+            edge[at, k] = e if edge_faces[e, 0] == f else -1
+    return tri, ids, order, edge
+
+
+@inlined
+def _corner(tri, p, k, q, j):
+    """Corner k of triangle p, seen from corner j of triangle q."""
+    p3, q3 = 3 * k, 3 * j
+    return tri[p, p3] - tri[q, q3], tri[p, p3 + 1] - tri[q, q3 + 1], tri[p, p3 + 2] - tri[q, q3 + 2]
+
+
+@inlined
+def _volume(a, b, c):
+    """a . (b x c)."""
+    return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+
+
+@inlined
+def _extent(a):
+    return max(abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+@inlined
+def _alone(s0, s1, s2):
+    """The corner whose sign is unlike the other two, given that not all are alike."""
+    return 2 if (s0 > 0) == (s1 > 0) else (1 if (s0 > 0) == (s2 > 0) else 0)
+
+
+@inlined
+def _bits(t11, t12, t21, t22, a, b):
+    """The edges that cross, from the four turns of the edges at the corners a and b that are alone on their side.
+
+    Both triangles meet the line in which their planes cross in an interval, bounded by the two edges at the corner
+    that is alone. A bound lies inside the other interval when it lies between the other's bounds.
+    """
+    return (t11 != t12) << a | (t21 != t22) << (a + 2) % 3 | (t11 != t21) << 3 + b | (t12 != t22) << 3 + (b + 2) % 3
+
+
+@inlined
+def _cross(tri, p, q):
+    """Which edges of triangles p and q, that share no vertex, cross the other; UNSURE where rounding could matter.
+
+    One bit an edge, those of p first. Signs of volumes: the sides of the corners from the other plane, then turns.
+    """
+    a1, a2 = _corner(tri, q, 1, q, 0), _corner(tri, q, 2, q, 0)
+    u0, u1, u2 = _corner(tri, p, 0, q, 0), _corner(tri, p, 1, q, 0), _corner(tri, p, 2, q, 0)
+    size = max(_extent(a1), _extent(a2), _extent(u0), _extent(u1), _extent(u2))
+    bound = PAIR_BOUND * size * size * size
+    s0, s1, s2 = _volume(u0, a1, a2), _volume(u1, a1, a2), _volume(u2, a1, a2)
+    if min(s0, s1, s2) > bound or max(s0, s1, s2) < -bound:
+        return 0
+    b1, b2 = _corner(tri, p, 1, p, 0), _corner(tri, p, 2, p, 0)
+    v1, v2 = _corner(tri, q, 1, p, 0), _corner(tri, q, 2, p, 0)
+    v0 = (-u0[0], -u0[1], -u0[2])
+    r0, r1, r2 = _volume(v0, b1, b2), _volume(v1, b1, b2), _volume(v2, b1, b2)
+    if min(r0, r1, r2) > bound or max(r0, r1, r2) < -bound:
+        return 0
+    if min(abs(s0), abs(s1), abs(s2), abs(r0), abs(r1), abs(r2)) <= bound:
+        return UNSURE
+    a, b = _alone(s0, s1, s2), _alone(r0, r1, r2)
+    o = _corner(tri, q, b, p, a)
+    e1, e2 = _corner(tri, p, (a + 1) % 3, p, a), _corner(tri, p, (a + 2) % 3, p, a)
+    f1, f2 = _corner(tri, q, (b + 1) % 3, q, b), _corner(tri, q, (b + 2) % 3, q, b)
+    t11, t12 = _volume(o, e1, f1), _volume(o, e1, f2)
+    t21, t22 = _volume(o, e2, f1), _volume(o, e2, f2)
+    if min(abs(t11), abs(t12), abs(t21), abs(t22)) <= bound:
+        return UNSURE
+    return _bits(t11 > 0, t12 > 0, t21 > 0, t22 > 0, a, b)
+
+
+@inlined
+def _cross_at(tri, p, a, q, b):
+    """`_cross` for triangles whose corners a and b are the same vertex: only the edges opposite to it can cross.
+
+    Both triangles meet the line in which their planes cross from the shared vertex up to the opposite edge. If both
+    lie on the same ray, the shorter one ends inside the other triangle.
+    """
+    p1, p2 = _corner(tri, p, (a + 1) % 3, p, a), _corner(tri, p, (a + 2) % 3, p, a)
+    q1, q2 = _corner(tri, q, (b + 1) % 3, q, b), _corner(tri, q, (b + 2) % 3, q, b)
+    size = max(_extent(p1), _extent(p2), _extent(q1), _extent(q2))
+    bound = PAIR_BOUND * size * size * size
+    s1, s2 = _volume(p1, q1, q2), _volume(p2, q1, q2)
+    if min(s1, s2) > bound or max(s1, s2) < -bound:
+        return 0
+    r1, r2 = _volume(q1, p1, p2), _volume(q2, p1, p2)
+    if min(r1, r2) > bound or max(r1, r2) < -bound:
+        return 0
+    if min(abs(s1), abs(s2), abs(r1), abs(r2)) <= bound:
+        return UNSURE
+    if (s1 > 0) == (r1 > 0):  # on opposite rays
+        return 0
+    turn = s1 - s2 + r1 - r2
+    if abs(turn) <= bound:
+        return UNSURE
+    return 1 << (a + 1) % 3 if (turn > 0) == (s1 > 0) else 1 << 3 + (b + 1) % 3
+
+
+@kernel
+def _cross_exactly(x, ids, p, q):
+    """`_cross` by exact predicates."""
+    i, j, k = ids[p, 0], ids[p, 1], ids[p, 2]
+    u, v, w = ids[q, 0], ids[q, 1], ids[q, 2]
+    s0, s1, s2 = orient3d(x, u, v, w, i), orient3d(x, u, v, w, j), orient3d(x, u, v, w, k)
+    if s0 == s1 and s1 == s2:
+        return 0
+    r0, r1, r2 = orient3d(x, i, j, k, u), orient3d(x, i, j, k, v), orient3d(x, i, j, k, w)
+    if r0 == r1 and r1 == r2:
+        return 0
+    a, b = _alone(s0, s1, s2), _alone(r0, r1, r2)
+    p0, p1, p2 = ids[p, a], ids[p, (a + 1) % 3], ids[p, (a + 2) % 3]
+    q0, q1, q2 = ids[q, b], ids[q, (b + 1) % 3], ids[q, (b + 2) % 3]
+    return _bits(
+        orient3d(x, p0, p1, q0, q1),
+        orient3d(x, p0, p1, q0, q2),
+        orient3d(x, p0, p2, q0, q1),
+        orient3d(x, p0, p2, q0, q2),
+        a,
+        b,
+    )
+
+
+@kernel
+def _cross_at_exactly(x, ids, p, a, q, b):
+    """`_cross_at` by exact predicates."""
+    v, p1, p2 = ids[p, a], ids[p, (a + 1) % 3], ids[p, (a + 2) % 3]
+    q1, q2 = ids[q, (b + 1) % 3], ids[q, (b + 2) % 3]
+    side = orient3d(x, p1, q1, q2, v)
+    if side == orient3d(x, p2, q1, q2, v):
+        return 0
+    other = orient3d(x, q1, p1, p2, v)
+    if other == side or other == orient3d(x, q2, p1, p2, v):
+        return 0
+    return 1 << (a + 1) % 3 if orient3d(x, p1, p2, q1, q2) == side else 1 << 3 + (b + 1) % 3
+
+
+@kernel
+def _walk(x, tri, ids, edge, face, box, face_box, start, stop, skip, leaves, active, part, parts):
+    """Keys edge * m + face of the hits found from every parts-th block of active leaves."""
+    nodes = skip.shape[0]
+    m = np.int64(face.shape[0])
+    block = 16
+    out = np.empty(256, np.int64)
+    n = 0
+    for first in range(part * block, active, parts * block):
+        for at in range(first, min(first + block, active)):
+            leaf = leaves[at]
+            x0, y0, z0 = box[leaf, 0], box[leaf, 1], box[leaf, 2]
+            x1, y1, z1 = box[leaf, 3], box[leaf, 4], box[leaf, 5]
+            node = leaf
+            while node < nodes:
+                if (
+                    box[node, 0] > x1
+                    or box[node, 3] < x0
+                    or box[node, 1] > y1
+                    or box[node, 4] < y0
+                    or box[node, 2] > z1
+                    or box[node, 5] < z0
+                ):
+                    node = skip[node]
+                    continue
+                if skip[node] == node + 1:
+                    for p in range(start[leaf], stop[leaf]):
+                        for q in range(max(start[node], p + 1), stop[node]):
+                            if (
+                                face_box[q, 0] > face_box[p, 3]
+                                or face_box[q, 3] < face_box[p, 0]
+                                or face_box[q, 1] > face_box[p, 4]
+                                or face_box[q, 4] < face_box[p, 1]
+                                or face_box[q, 2] > face_box[p, 5]
+                                or face_box[q, 5] < face_box[p, 2]
+                            ):
+                                continue
+                            shared = 0
+                            a = b = -1
+                            for i in range(3):
+                                for j in range(3):
+                                    if ids[p, i] == ids[q, j]:
+                                        shared += 1
+                                        a, b = i, j
+                            if shared >= 2:
+                                continue
+                            if shared == 1:
+                                bits = _cross_at(tri, p, a, q, b)
+                                if bits == UNSURE:
+                                    bits = _cross_at_exactly(x, ids, p, a, q, b)
+                            else:
+                                bits = _cross(tri, p, q)
+                                if bits == UNSURE:
+                                    bits = _cross_exactly(x, ids, p, q)
+                            if bits == 0:
+                                continue
+                            if n + 6 > out.shape[0]:
+                                more = np.empty(2 * out.shape[0], np.int64)
+                                more[:n] = out[:n]
+                                out = more
+                            for k in range(3):
+                                if bits >> k & 1 and edge[p, k] >= 0:
+                                    out[n] = edge[p, k] * m + face[q]
+                                    n += 1
+                                if bits >> (3 + k) & 1 and edge[q, k] >= 0:
+                                    out[n] = edge[q, k] * m + face[p]
+                                    n += 1
+                node += 1
+    return out[:n].copy()

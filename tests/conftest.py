@@ -1,0 +1,15 @@
+"""Fixtures that all tests share."""
+
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real meshes beside the project; tests that need it are skipped where it is missing."""
+    if not DATA.is_dir():
+        pytest.skip(f"real meshes are not here: {DATA.name} folder beside the project is missing")
+    return DATA

@@ -1,0 +1,177 @@
+"""The slow, obvious versions of what the library does fast: plain Python, one idea at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+# --- mesh ---
+
+
+def edges_of(faces) -> dict[tuple[int, int], list[int]]:
+    """Edge (a, b) with a < b -> its faces in ascending order; edges in lexicographic order."""
+    found = {}
+    for f, (a, b, c) in enumerate(faces):
+        for u, v in ((a, b), (b, c), (c, a)):
+            found.setdefault((min(u, v), max(u, v)), []).append(f)
+    return dict(sorted(found.items()))
+
+
+def pieces(nodes, pairs) -> list[list]:
+    """Connected pieces of a graph, each sorted, by their lowest node."""
+    beside = {node: [] for node in nodes}
+    for a, b in pairs:
+        beside[a].append(b)
+        beside[b].append(a)
+    found, seen = [], set()
+    for node in sorted(beside):
+        if node in seen:
+            continue
+        piece, todo = [], [node]
+        seen.add(node)
+        while todo:
+            at = todo.pop()
+            piece.append(at)
+            for other in beside[at]:
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        found.append(sorted(piece))
+    return found
+
+
+def labels(nodes, pairs) -> list[int]:
+    """The number of each node's piece."""
+    number = {node: i for i, piece in enumerate(pieces(nodes, pairs)) for node in piece}
+    return [number[node] for node in sorted(number)]
+
+
+def fans_at(faces, v) -> list[list[int]]:
+    """The faces at v, in pieces that hang together across edges at v with exactly two faces."""
+    pairs = [beside for edge, beside in edges_of(faces).items() if v in edge and len(beside) == 2]
+    return pieces([f for f, face in enumerate(faces) if v in face], pairs)
+
+
+def border_loops(faces) -> list[Counter]:
+    """The edges of every loop along borders that has a boundary edge in it, with how often they are walked.
+
+    A side (face, edge) is a border where the edge has other than two faces. At a vertex, the two sides that
+    end one fan go on into each other.
+    """
+    edges = edges_of(faces)
+    sides = [(f, edge) for edge, beside in edges.items() if len(beside) != 2 for f in beside]
+    joints = []
+    for v in {v for face in faces for v in face}:
+        for fan in fans_at(faces, v):
+            ends = [(f, edge) for f, edge in sides if f in fan and v in edge]
+            assert len(ends) in (0, 2)
+            if ends:
+                joints.append(tuple(ends))
+    loops = [Counter(edge for _, edge in piece) for piece in pieces(sides, joints)]
+    return [loop for loop in loops if any(len(edges[edge]) == 1 for edge in loop)]
+
+
+def panels_and_seams(faces, uv, face_uv) -> tuple[list[int], list[tuple[int, int]]]:
+    """The panel of every face, and the edges whose two faces do not have the same uv at both ends."""
+
+    def at(f, v):
+        row = face_uv[f][list(faces[f]).index(v)]
+        return None if row < 0 else tuple(uv[row])
+
+    joined, seams = [], []
+    for (a, b), beside in edges_of(faces).items():
+        if len(beside) == 2:
+            f, g = beside
+            if at(f, a) == at(g, a) and at(f, b) == at(g, b):
+                joined.append((f, g))
+            else:
+                seams.append((a, b))
+    return labels(range(len(faces)), joined), seams
+
+
+def split_faces(faces, n) -> tuple[list[list[int]], list[int]]:
+    """Faces cut open along edges with three or more faces, and the vertex that each vertex is a copy of."""
+    out, parent = [list(face) for face in faces], list(range(n))
+    for v in sorted({v for edge, beside in edges_of(faces).items() if len(beside) > 2 for v in edge}):
+        for fan in fans_at(faces, v)[1:]:
+            for f in fan:
+                out[f][list(faces[f]).index(v)] = len(parent)
+            parent.append(v)
+    return out, parent
+
+
+# --- intersections ---
+
+
+def as_integers(x) -> list[tuple[int, int, int]]:
+    """The points of x as whole numbers: all coordinates times one power of two, exactly."""
+    ratios = [[float(v).as_integer_ratio() for v in point] for point in x]
+    common = max(bottom for point in ratios for _, bottom in point)
+    return [tuple(top * (common // bottom) for top, bottom in point) for point in ratios]
+
+
+def determinant(a, b, c) -> int:
+    """of three rows of three whole numbers."""
+    return (
+        a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
+
+
+def orient(points, i, j, k, m) -> int:
+    """The sign of (p_i - p_m) . ((p_j - p_m) x (p_k - p_m)); where that is zero, of the same after moving the points.
+
+    Coordinate c of the point with rank r among the four indices moves by d^(2^(3 r + c)), with a d so small that the
+    first power of d decides. The moves of rank 3 are too small to be seen. Whole numbers, times a power of 1 / d.
+    """
+
+    def sign_of(p, q, r, s):
+        value = determinant(*([u - v for u, v in zip(row, s)] for row in (p, q, r)))
+        return (value > 0) - (value < 0)
+
+    sign = sign_of(points[i], points[j], points[k], points[m])
+    if sign != 0:
+        return sign
+    rank = {v: r for r, v in enumerate(sorted((i, j, k, m)))}
+    bits = 3 * max(abs(c).bit_length() for v in rank for c in points[v]) + 12
+    unit = 1 << bits * 2**9
+
+    def moved(v):
+        return [
+            coordinate * unit + (unit >> bits * 2 ** (3 * rank[v] + c) if rank[v] < 3 else 0)
+            for c, coordinate in enumerate(points[v])
+        ]
+
+    return sign_of(moved(i), moved(j), moved(k), moved(m))
+
+
+def crosses(points, edge, face) -> bool:
+    """Whether an edge crosses the interior of a face, by five signs."""
+    (a, b), (i, j, k) = edge, face
+    if {a, b} & {i, j, k}:
+        return False
+    if orient(points, i, j, k, a) == orient(points, i, j, k, b):
+        return False
+    return orient(points, a, b, i, j) == orient(points, a, b, j, k) == orient(points, a, b, k, i)
+
+
+def hits_of(x, faces) -> list[tuple[int, int]]:
+    """All (edge, face) with the edge crossing the face, edges numbered as in `edges_of`, in ascending order.
+
+    Every edge with every face whose box it touches (comparing floats is exact).
+    """
+    x, faces = np.asarray(x, dtype=float), np.asarray(faces)
+    points = as_integers(x)
+    edges = list(edges_of(faces.tolist()))
+    low, high = x[faces].min(axis=1), x[faces].max(axis=1)
+    found = []
+    for e, (a, b) in enumerate(edges):
+        near = (low <= np.maximum(x[a], x[b])).all(axis=1) & (high >= np.minimum(x[a], x[b])).all(axis=1)
+        found += [(e, f) for f in np.flatnonzero(near).tolist() if crosses(points, (a, b), faces[f].tolist())]
+    return found
+
+
+def crossing_pairs(x, faces) -> set[tuple[int, int]]:
+    """All pairs of faces of which an edge of one crosses the other."""
+    edge_faces = list(edges_of(np.asarray(faces).tolist()).values())
+    return {tuple(sorted((f, g))) for e, f in hits_of(x, faces) for g in edge_faces[e]}
