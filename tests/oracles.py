@@ -122,7 +122,8 @@ def orient(points, i, j, k, m) -> int:
     """The sign of (p_i - p_m) . ((p_j - p_m) x (p_k - p_m)); where that is zero, of the same after moving the points.
 
     Coordinate c of the point with rank r among the four indices moves by d^(2^(3 r + c)), with a d so small that the
-    first power of d decides. The moves of rank 3 are too small to be seen. Whole numbers, times a power of 1 / d.
+    first power of d decides. Moves with 3 r + c > 6 are left out: d^(4 + 16 + 64) alone has the factor 1 already.
+    Whole numbers, times a power of 1 / d.
     """
 
     def sign_of(p, q, r, s):
@@ -134,11 +135,11 @@ def orient(points, i, j, k, m) -> int:
         return sign
     rank = {v: r for r, v in enumerate(sorted((i, j, k, m)))}
     bits = 3 * max(abs(c).bit_length() for v in rank for c in points[v]) + 12
-    unit = 1 << bits * 2**9
+    unit = 1 << bits * 2**6
 
     def moved(v):
         return [
-            coordinate * unit + (unit >> bits * 2 ** (3 * rank[v] + c) if rank[v] < 3 else 0)
+            coordinate * unit + (unit >> bits * 2 ** (3 * rank[v] + c) if 3 * rank[v] + c <= 6 else 0)
             for c, coordinate in enumerate(points[v])
         ]
 

@@ -76,22 +76,6 @@ def find_hits(mesh: TriMesh, x: np.ndarray | None = None, bvh: Bvh | None = None
     return Hits((key // m).astype(np.int32), (key % m).astype(np.int32))
 
 
-def crossing_faces(mesh: TriMesh, hits: Hits) -> np.ndarray:
-    """The pairs of faces that cross: (s, 2) int32, the lower first, in ascending order, each once.
-
-    Two faces that cross share one segment, from hit to hit or from a hit to a vertex of both; so every pair of
-    crossing faces is a hit's face with a face beside that hit's edge.
-    """
-    m = np.int64(len(mesh.faces))
-    beside = mesh.edge_faces[hits.edge].astype(np.int64)
-    face = np.broadcast_to(hits.face.astype(np.int64)[:, None], beside.shape)
-    there = beside >= 0
-    low = np.minimum(beside, face)[there]
-    high = np.maximum(beside, face)[there]
-    key = np.unique(low * m + high)
-    return np.stack([key // m, key % m], axis=1).astype(np.int32)
-
-
 @kernel
 def _in_tree_order(x, corner, face_edges, edge_faces, order):
     """Corner positions (m, 9), vertex ids (m, 3), face numbers (m,), edges (m, 3) of the triangles in tree order.
@@ -207,9 +191,80 @@ def _cross_at(tri, p, a, q, b):
     return 1 << (a + 1) % 3 if (turn > 0) == (s1 > 0) else 1 << 3 + (b + 1) % 3
 
 
+@inlined
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def _cross_product(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
+def _between(p1, p2, q1, q2):
+    """The direction from the middle of the angle between p1 and p2 to that between q1 and q2."""
+    a, b, c, d = 1 / _extent(p1), 1 / _extent(p2), 1 / _extent(q1), 1 / _extent(q2)
+    return (
+        c * q1[0] + d * q2[0] - a * p1[0] - b * p2[0],
+        c * q1[1] + d * q2[1] - a * p1[1] - b * p2[1],
+        c * q1[2] + d * q2[2] - a * p1[2] - b * p2[2],
+    )
+
+
+@inlined
+def _separates(w, p0, p1, p2, q1, q2):
+    """Whether direction w clearly has the corners p0, p1, p2 below the corners 0, q1, q2 of the other triangle.
+
+    w is taken as it is, so only the dot products have rounding errors: at most 5 of 2^-53 in 3 products each.
+    """
+    size = max(_extent(p0), _extent(p1), _extent(p2), _extent(q1), _extent(q2))
+    margin = 4e-15 * size * _extent(w)
+    return max(_dot(w, p0), _dot(w, p1), _dot(w, p2)) + margin < min(0.0, _dot(w, q1), _dot(w, q2))
+
+
+@inlined
+def _apart_in_plane(tri, p, q):
+    """Whether one of some directions, most of them in the plane of p or q, clearly separates the two triangles.
+
+    This is for triangles in one plane, or nearly: flat and rolled cloth has many, and few of them overlap.
+    """
+    p0, p1, p2 = _corner(tri, p, 0, q, 0), _corner(tri, p, 1, q, 0), _corner(tri, p, 2, q, 0)
+    q1, q2 = _corner(tri, q, 1, q, 0), _corner(tri, q, 2, q, 0)
+    n = _cross_product(q1, q2)
+    outward = _cross_product(q1, n)  # q runs counter-clockwise around n: this points out of q across its first edge
+    if _separates((-outward[0], -outward[1], -outward[2]), p0, p1, p2, q1, q2):
+        return True
+    if _separates(_cross_product(q2, n), p0, p1, p2, q1, q2):
+        return True
+    e = (q2[0] - q1[0], q2[1] - q1[1], q2[2] - q1[2])
+    if _separates(_cross_product(n, e), p0, p1, p2, q1, q2):
+        return True
+    e1, e2 = _corner(tri, p, 1, p, 0), _corner(tri, p, 2, p, 0)
+    n = _cross_product(e1, e2)
+    if _separates(_cross_product(e1, n), p0, p1, p2, q1, q2):
+        return True
+    if _separates(_cross_product(n, e2), p0, p1, p2, q1, q2):
+        return True
+    e = (e2[0] - e1[0], e2[1] - e1[1], e2[2] - e1[2])
+    return _separates(_cross_product(e, n), p0, p1, p2, q1, q2)
+
+
+@inlined
+def _apart_at(tri, p, a, q, b):
+    """Whether a plane through the vertex that two triangles share, their corners a and b, clearly separates them."""
+    p1, p2 = _corner(tri, p, (a + 1) % 3, p, a), _corner(tri, p, (a + 2) % 3, p, a)
+    q1, q2 = _corner(tri, q, (b + 1) % 3, q, b), _corner(tri, q, (b + 2) % 3, q, b)
+    w = _between(p1, p2, q1, q2)
+    margin = 4e-15 * max(_extent(p1), _extent(p2), _extent(q1), _extent(q2)) * _extent(w)
+    return max(_dot(w, p1), _dot(w, p2)) < -margin and min(_dot(w, q1), _dot(w, q2)) > margin
+
+
 @kernel
-def _cross_exactly(x, ids, p, q):
-    """`_cross` by exact predicates."""
+def _cross_exactly(x, tri, ids, p, q):
+    """`_cross` by exact predicates, unless the triangles are clearly apart."""
+    if _apart_in_plane(tri, p, q):
+        return 0
     i, j, k = ids[p, 0], ids[p, 1], ids[p, 2]
     u, v, w = ids[q, 0], ids[q, 1], ids[q, 2]
     s0, s1, s2 = orient3d(x, u, v, w, i), orient3d(x, u, v, w, j), orient3d(x, u, v, w, k)
@@ -232,8 +287,10 @@ def _cross_exactly(x, ids, p, q):
 
 
 @kernel
-def _cross_at_exactly(x, ids, p, a, q, b):
-    """`_cross_at` by exact predicates."""
+def _cross_at_exactly(x, tri, ids, p, a, q, b):
+    """`_cross_at` by exact predicates, unless the triangles are clearly apart."""
+    if _apart_at(tri, p, a, q, b):
+        return 0
     v, p1, p2 = ids[p, a], ids[p, (a + 1) % 3], ids[p, (a + 2) % 3]
     q1, q2 = ids[q, (b + 1) % 3], ids[q, (b + 2) % 3]
     side = orient3d(x, p1, q1, q2, v)
@@ -294,11 +351,11 @@ def _walk(x, tri, ids, edge, face, box, face_box, start, stop, skip, leaves, act
                             if shared == 1:
                                 bits = _cross_at(tri, p, a, q, b)
                                 if bits == UNSURE:
-                                    bits = _cross_at_exactly(x, ids, p, a, q, b)
+                                    bits = _cross_at_exactly(x, tri, ids, p, a, q, b)
                             else:
                                 bits = _cross(tri, p, q)
                                 if bits == UNSURE:
-                                    bits = _cross_exactly(x, ids, p, q)
+                                    bits = _cross_exactly(x, tri, ids, p, q)
                             if bits == 0:
                                 continue
                             if n + 6 > out.shape[0]:

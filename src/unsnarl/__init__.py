@@ -1,0 +1,41 @@
+"""unsnarl: says exactly where cloth is tangled, and gets it out of its own tangles.
+
+    import unsnarl as us
+
+    mesh = us.read_mesh("shirt.obj")
+    report = us.check(mesh)
+    print(report)
+
+Lengths are in metres, times in seconds. What takes long to import is imported at first use.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BadInput": "errors",
+    "Frames": "io.frames",
+    "TangleReport": "tangles.report",
+    "TriMesh": "mesh",
+    "check": "tangles.check",
+    "read_frames": "io",
+    "read_mesh": "io",
+    "split_non_manifold": "mesh",
+    "write_frames": "io",
+    "write_mesh": "io",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'unsnarl' has no attribute {name!r}")
+    value = getattr(import_module(f"unsnarl.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return [*__all__, "__version__"]

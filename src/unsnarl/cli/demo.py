@@ -1,0 +1,58 @@
+"""Make something tangled and show what unsnarl does with it. Without a NAME: list the demos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\b
+Examples:
+  unsnarl demo
+  unsnarl demo folded_sheet -o out
+  unsnarl demo all"""
+
+DEMOS = {"folded_sheet": "a sheet folded over itself, checked: mesh, picture and JSON report"}
+
+
+def demo(
+    name: Annotated[str | None, typer.Argument(help="A demo, or `all`.", show_default=False)] = None,
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to put the files.")] = Path("out"),
+) -> int:
+    if name is None:
+        width = max(map(len, DEMOS))
+        typer.echo("\n".join(f"{key:<{width}}  {text}" for key, text in DEMOS.items()))
+        return 0
+    if name != "all" and name not in DEMOS:
+        raise typer.BadParameter(f"no demo is called {name!r}; there are: {', '.join(DEMOS)}, all")
+
+    from unsnarl.errors import BadInput
+    from unsnarl.jit import announce_compilation
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be made a folder: {error.strerror}") from None
+    announce_compilation()
+    if name in ("folded_sheet", "all"):
+        _folded_sheet(folder)
+    return 0
+
+
+def _folded_sheet(folder: Path) -> None:
+    from unsnarl.cli.files import working, write_json
+    from unsnarl.io import write_mesh
+    from unsnarl.scenes import folded_sheet
+    from unsnarl.show.picture import draw_report
+    from unsnarl.tangles.check import check
+
+    mesh, picture, report_file = (folder / f"folded_sheet{end}" for end in (".obj", ".png", ".json"))
+    sheet = folded_sheet.build()
+    write_mesh(mesh, sheet)
+    with working("looking for intersections"):
+        report = check(sheet)
+    with working("drawing"):
+        draw_report(report, picture)
+    write_json(report_file, report.to_dict())
+    typer.echo(f"{report}\n\nmesh:    {mesh}\npicture: {picture}\nreport:  {report_file}")

@@ -1,0 +1,66 @@
+"""What the subcommands share about files: reading with a word about it, and writing reports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from unsnarl.errors import BadInput
+
+
+@contextmanager
+def working(what: str):
+    """Show on a terminal what is going on, and for how long, until it is done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+def read_meshes(paths: list[Path]) -> list:
+    """Read several meshes, each named by its file (the path, where two have the same name)."""
+    from unsnarl.io import read_mesh
+
+    meshes = []
+    for path in paths:
+        with working(f"reading {path}"):
+            mesh = read_mesh(path)
+        once = sum(other.name == path.name for other in paths) == 1
+        meshes.append(mesh.named(path.name if once else str(path)))
+    return meshes
+
+
+def refuse_to_replace(target: Path | None, suffix: str, inputs: list[Path]) -> None:
+    """Raise `BadInput` where a report would destroy something else: an input, or a file of another kind."""
+    if target is None or str(target) == "-":
+        return
+    if any(_same(target, path) for path in inputs):
+        raise BadInput(f"{target}: is an input and will not be written over")
+    if target.exists() and target.suffix.lower() != suffix:
+        raise BadInput(f"{target}: exists and is not a {suffix} file; it will not be written over")
+    if not target.resolve().parent.is_dir():
+        raise BadInput(f"{target}: cannot be written: there is no folder {target.parent}")
+
+
+def _same(a: Path, b: Path) -> bool:
+    return a.resolve() == b.resolve()
+
+
+def write_json(target: Path, content: dict) -> None:
+    """Write a report, whole or not at all; `-` is standard output."""
+    from unsnarl.io.whole import whole_file
+
+    text = json.dumps(content, indent=1)
+    if str(target) == "-":
+        sys.stdout.write(text + "\n")
+        return
+    with whole_file(target) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")

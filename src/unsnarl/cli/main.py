@@ -1,0 +1,66 @@
+"""`unsnarl`: the command. Exit codes: 0 nothing crosses, 1 something does, 2 bad input or usage (one line on stderr)."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import typer
+
+import unsnarl
+from unsnarl.cli import bench, check, demo
+from unsnarl.errors import BadInput
+
+app = typer.Typer(
+    name="unsnarl",
+    help="Says exactly where cloth is tangled, and gets it out of its own tangles.",
+    epilog="Exit codes: 0 no intersections, 1 some are left, 2 bad input or usage.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"unsnarl {unsnarl.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", help="Say the version and leave.", callback=_version, is_eager=True),
+) -> None:
+    pass
+
+
+app.command("check", help=check.__doc__, epilog=check.EXAMPLES)(check.check)
+app.command("demo", help=demo.__doc__, epilog=demo.EXAMPLES)(demo.demo)
+app.command("bench", help=bench.__doc__, epilog=bench.EXAMPLES)(bench.bench)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command line; returns the exit code."""
+    try:
+        code = typer.main.get_command(app)(args=arguments, prog_name="unsnarl", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        typer.echo(error.ctx.get_help())
+        return 2
+    except click.ClickException as error:
+        return _refuse(error.format_message())
+    except (BadInput, MemoryError) as error:
+        return _refuse(str(error) or "out of memory")
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        typer.echo("unsnarl: interrupted; nothing half-written is left behind", err=True)
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(message: str) -> int:
+    typer.echo("unsnarl: " + " ".join(message.split()), err=True)
+    return 2
+
+
+def main() -> None:
+    sys.exit(run())
