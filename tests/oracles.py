@@ -113,9 +113,7 @@ def as_integers(x) -> list[tuple[int, int, int]]:
 
 def determinant(a, b, c) -> int:
     """of three rows of three whole numbers."""
-    return (
-        a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
+    return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
 
 
 def orient(points, i, j, k, m) -> int:

@@ -178,9 +178,7 @@ def test_tree_holds_every_pair_of_touching_boxes():
     assert sorted(bvh.order.tolist()) == list(range(len(mesh.faces)))
     low, high = mesh.x[mesh.faces].min(axis=1), mesh.x[mesh.faces].max(axis=1)
     m = len(mesh.faces)
-    touching = {
-        (f, g) for f in range(m) for g in range(f) if (low[f] <= high[g]).all() and (low[g] <= high[f]).all()
-    }
+    touching = {(f, g) for f in range(m) for g in range(f) if (low[f] <= high[g]).all() and (low[g] <= high[f]).all()}
     found = set()
     for leaf in bvh.leaves:
         node = leaf

@@ -38,9 +38,7 @@ def assert_fans(mesh, v):
         assert set(run) == fan
         for f, g in pairwise(run):
             assert any(sorted(beside) == sorted((f, g)) for edge, beside in edges.items() if v in edge)
-        ends = {
-            f for edge, beside in edges.items() if v in edge and len(beside) != 2 for f in beside if f in fan
-        }
+        ends = {f for edge, beside in edges.items() if v in edge and len(beside) != 2 for f in beside if f in fan}
         if ends:
             assert {run[0], run[-1]} == ends
         at += len(fan)
@@ -171,10 +169,7 @@ def test_edges(case):
 def test_fans_are_walks(case):
     n, faces = case
     mesh = mesh_of(n, faces)
-    assert (
-        mesh.topology.fan_start.tolist()
-        == np.cumsum([0] + [sum(v in f for f in faces) for v in range(n)]).tolist()
-    )
+    assert mesh.topology.fan_start.tolist() == np.cumsum([0] + [sum(v in f for f in faces) for v in range(n)]).tolist()
     for v in range(n):
         assert_fans(mesh, v)
 
@@ -219,9 +214,7 @@ def test_loops(case):
     key = lambda loop: sorted(loop.items())  # noqa: E731
     assert sorted(loops, key=key) == sorted(border_loops(faces), key=key)
     boundary = {edge for edge, beside in edges_of(faces).items() if len(beside) == 1}
-    assert Counter(edge for loop in loops for edge in loop.elements() if edge in boundary) == Counter(
-        boundary
-    )
+    assert Counter(edge for loop in loops for edge in loop.elements() if edge in boundary) == Counter(boundary)
     lowest = [min(edge for edge in loop if edge in boundary) for loop in loops]
     assert lowest == sorted(lowest)
 

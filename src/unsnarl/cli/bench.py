@@ -18,7 +18,9 @@ BENCHES = {"check": "finding all intersections, beside ipctk and pymeshlab, at 1
 
 def bench(
     name: Annotated[str | None, typer.Argument(help="A bench.", show_default=False)] = None,
-    json: Annotated[Path | None, typer.Option(metavar="F.json", help="Write the figures as JSON; - for stdout.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="F.json", help="Write the figures as JSON; - for stdout.")
+    ] = None,
 ) -> int:
     if name is None:
         width = max(map(len, BENCHES))

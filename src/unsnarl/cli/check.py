@@ -17,13 +17,18 @@ Examples:
 
 
 def check(
-    meshes: Annotated[list[Path], typer.Argument(metavar="MESH", help="Meshes to check, together.", show_default=False)],
-    body: Annotated[list[Path] | None, typer.Option(help="A body: checked against the meshes only. Repeatable.")] = None,
+    meshes: Annotated[
+        list[Path], typer.Argument(metavar="MESH", help="Meshes to check, together.", show_default=False)
+    ],
+    body: Annotated[
+        list[Path] | None, typer.Option(help="A body: checked against the meshes only. Repeatable.")
+    ] = None,
     json: Annotated[Path | None, typer.Option(metavar="F.json", help="Write the report as JSON; - for stdout.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="F.png", help="Draw the crossing faces in red.")] = None,
     certify: Annotated[bool, typer.Option("--certify", help="Ask ipctk as well, and say whether it agrees.")] = False,
     split_non_manifold: Annotated[
-        bool, typer.Option("--split-non-manifold", help="Cut surfaces open where an edge has three or more faces.")
+        bool,
+        typer.Option("--split-non-manifold", help="Cut surfaces open where an edge has three or more faces."),
     ] = False,
 ) -> int:
     from unsnarl.cli.files import read_meshes, refuse_to_replace, working, write_json

@@ -18,7 +18,9 @@ DEMOS = {"folded_sheet": "a sheet folded over itself, checked: mesh, picture and
 
 def demo(
     name: Annotated[str | None, typer.Argument(help="A demo, or `all`.", show_default=False)] = None,
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to put the files.")] = Path("out"),
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to put the files.")] = Path(
+        "out"
+    ),
 ) -> int:
     if name is None:
         width = max(map(len, DEMOS))

@@ -202,14 +202,12 @@ def _cross_product(a, b):
 
 
 @inlined
-def _between(p1, p2, q1, q2):
-    """The direction from the middle of the angle between p1 and p2 to that between q1 and q2."""
-    a, b, c, d = 1 / _extent(p1), 1 / _extent(p2), 1 / _extent(q1), 1 / _extent(q2)
-    return (
-        c * q1[0] + d * q2[0] - a * p1[0] - b * p2[0],
-        c * q1[1] + d * q2[1] - a * p1[1] - b * p2[1],
-        c * q1[2] + d * q2[2] - a * p1[2] - b * p2[2],
-    )
+def _middle(a, b):
+    """The unit vector in the middle of the angle between a and b."""
+    a1, b1 = 1 / np.sqrt(_dot(a, a)), 1 / np.sqrt(_dot(b, b))
+    m = (a1 * a[0] + b1 * b[0], a1 * a[1] + b1 * b[1], a1 * a[2] + b1 * b[2])
+    m1 = 1 / np.sqrt(_dot(m, m))
+    return m1 * m[0], m1 * m[1], m1 * m[2]
 
 
 @inlined
@@ -255,7 +253,8 @@ def _apart_at(tri, p, a, q, b):
     """Whether a plane through the vertex that two triangles share, their corners a and b, clearly separates them."""
     p1, p2 = _corner(tri, p, (a + 1) % 3, p, a), _corner(tri, p, (a + 2) % 3, p, a)
     q1, q2 = _corner(tri, q, (b + 1) % 3, q, b), _corner(tri, q, (b + 2) % 3, q, b)
-    w = _between(p1, p2, q1, q2)
+    mp, mq = _middle(p1, p2), _middle(q1, q2)
+    w = (mq[0] - mp[0], mq[1] - mp[1], mq[2] - mp[2])
     margin = 4e-15 * max(_extent(p1), _extent(p2), _extent(q1), _extent(q2)) * _extent(w)
     return max(_dot(w, p1), _dot(w, p2)) < -margin and min(_dot(w, q1), _dot(w, q2)) > margin
 

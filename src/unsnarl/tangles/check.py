@@ -52,9 +52,7 @@ def _several(meshes, name: str) -> list[TriMesh]:
 
 def _is_pair(mesh) -> bool:
     """Whether this is (vertices, faces): two tables of three columns."""
-    return (
-        isinstance(mesh, Sequence) and len(mesh) == 2 and all(np.ndim(a) == 2 and np.shape(a)[1] == 3 for a in mesh)
-    )
+    return isinstance(mesh, Sequence) and len(mesh) == 2 and all(np.ndim(a) == 2 and np.shape(a)[1] == 3 for a in mesh)
 
 
 def _manifold(mesh: TriMesh, may_split: bool) -> TriMesh:

@@ -95,9 +95,7 @@ class TangleReport:
             "faces": len(self.mesh.faces),
             "ef_pairs": len(self.hits),
             "segments": len(self.segments),
-            "meshes": [
-                {"name": p.name, "vertices": p.vertices, "faces": p.faces, "body": p.body} for p in self.parts
-            ],
+            "meshes": [{"name": p.name, "vertices": p.vertices, "faces": p.faces, "body": p.body} for p in self.parts],
             "crossing": {
                 "edges": self.mesh.edges[self.hits.edge].tolist(),
                 "edge_faces": self.hits.face.tolist(),
