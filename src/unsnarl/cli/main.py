@@ -1,4 +1,4 @@
-"""`unsnarl`: the command. Exit codes: 0 nothing crosses, 1 something does, 2 bad input or usage (one line on stderr)."""
+"""`unsnarl`, the command. Exit codes: 0 nothing crosses, 1 something does, 2 bad input or usage (one line, stderr)."""
 
 from __future__ import annotations
 

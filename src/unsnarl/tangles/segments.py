@@ -1,4 +1,4 @@
-"""Segments: two faces that cross share one piece of line, from hit to hit or from a hit to a vertex of both. [A fig. 5]"""
+"""Segments: two faces that cross share a piece of line, from hit to hit or from a hit to a shared vertex. [A fig. 5]"""
 
 from __future__ import annotations
 
