@@ -157,16 +157,22 @@ def crosses(points, edge, face) -> bool:
 def hits_of(x, faces) -> list[tuple[int, int]]:
     """All (edge, face) with the edge crossing the face, edges numbered as in `edges_of`, in ascending order.
 
-    Every edge with every face whose box it touches (comparing floats is exact).
+    Every edge with every face whose box it touches (comparing floats is exact); faces are sorted by where they begin
+    along x, so that those which begin beyond the edge, or more than the widest face before it, are passed over.
     """
     x, faces = np.asarray(x, dtype=float), np.asarray(faces)
     points = as_integers(x)
     edges = list(edges_of(faces.tolist()))
     low, high = x[faces].min(axis=1), x[faces].max(axis=1)
+    by_x = np.argsort(low[:, 0])
+    begins = low[by_x, 0]
+    widest = (high - low)[:, 0].max() * (1 + 1e-9)
     found = []
     for e, (a, b) in enumerate(edges):
-        near = (low <= np.maximum(x[a], x[b])).all(axis=1) & (high >= np.minimum(x[a], x[b])).all(axis=1)
-        found += [(e, f) for f in np.flatnonzero(near).tolist() if crosses(points, (a, b), faces[f].tolist())]
+        first, last = np.minimum(x[a], x[b]), np.maximum(x[a], x[b])
+        some = by_x[np.searchsorted(begins, first[0] - widest) : np.searchsorted(begins, last[0], side="right")]
+        near = some[(low[some] <= last).all(axis=1) & (high[some] >= first).all(axis=1)]
+        found += [(e, f) for f in sorted(near.tolist()) if crosses(points, (a, b), faces[f].tolist())]
     return found
 
 

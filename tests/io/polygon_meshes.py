@@ -32,9 +32,7 @@ def polygon_meshes(draw, numbers=odd_numbers, uv=True, groups=True):
     """Up to 6 polygons with up to 6 corners over up to 9 vertices; some corners have a uv, some faces groups."""
     n = draw(st.integers(3, 9))
     x = [[draw(numbers) for _ in range(3)] for _ in range(n)]
-    polygon = st.permutations(range(n)).flatmap(
-        lambda order: st.integers(3, min(n, 6)).map(lambda k: list(order[:k]))
-    )
+    polygon = st.permutations(range(n)).flatmap(lambda order: st.integers(3, min(n, 6)).map(lambda k: list(order[:k])))
     polygons = draw(st.lists(polygon, min_size=1, max_size=6))
     table = rows = None
     if uv and draw(st.booleans()):

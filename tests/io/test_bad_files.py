@@ -152,9 +152,7 @@ def overwritten(data, rng):
 
 def huge_count(data, rng):
     """Four or eight bytes that say: very many, or less than none."""
-    word = struct.pack(
-        "<Iq"[:2] if rng.random() < 0.5 else "<q", int(rng.choice([2**31 - 1, 2**32 - 1, 2**30]))
-    )
+    word = struct.pack("<Iq"[:2] if rng.random() < 0.5 else "<q", int(rng.choice([2**31 - 1, 2**32 - 1, 2**30])))
     at = rng.integers(min(len(data), 600))
     return data[:at] + word + data[at + len(word) :]
 

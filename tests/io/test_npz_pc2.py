@@ -59,9 +59,7 @@ def test_npz_keeps_copies_of_a_split_mesh(tmp_path):
 
 @pytest.mark.parametrize("key", ["x", "frames", "vertices"])
 def test_npz_of_motion_under_any_key(tmp_path, key):
-    np.savez_compressed(
-        tmp_path / "a.npz", **{key: np.asfortranarray(MOTION)}, faces=FACES.astype(np.uint16), fps=30
-    )
+    np.savez_compressed(tmp_path / "a.npz", **{key: np.asfortranarray(MOTION)}, faces=FACES.astype(np.uint16), fps=30)
     frames = read_frames(tmp_path / "a.npz")
     assert np.array_equal(frames.x, MOTION) and frames.fps == 30
     assert np.array_equal(frames.mesh.x, X) and frames.mesh.name == "a"
@@ -138,9 +136,7 @@ def test_npz_header_that_promises_too_much(tmp_path):
     np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 3)})
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("x.npy", head.getvalue() + bytes(24))
-    assert (
-        refused(tmp_path / "a.npz") == "x: its header says (1000000000000, 3), the file is too short for that"
-    )
+    assert refused(tmp_path / "a.npz") == "x: its header says (1000000000000, 3), the file is too short for that"
 
 
 @pytest.mark.parametrize("name", ["makehuman_run_sit", "makehuman_fly", "mannequin_kick"])
@@ -240,6 +236,4 @@ def test_bad_cache(tmp_path, content, message):
 
 def test_cache_without_a_mesh(tmp_path):
     (tmp_path / "a.pc2").write_bytes(cache(MOTION))
-    assert refused(tmp_path / "a.pc2").startswith(
-        "a point cache has no faces, and there is no mesh beside it: a.obj"
-    )
+    assert refused(tmp_path / "a.pc2").startswith("a point cache has no faces, and there is no mesh beside it: a.obj")

@@ -78,9 +78,7 @@ def test_tricky_file(tmp_path):
     assert mesh.uv.tolist() == [[0, 0], [1, 0], [1, 0]]
     corner = dict(zip(mesh.polygons.face_corner.ravel().tolist(), mesh.face_uv.ravel().tolist()))
     assert [corner[c] for c in range(13)] == [0, 1, 2, -1, 2, -1, -1, -1, -1, -1, -1, -1, -1]
-    groups = {
-        name: np.unique(mesh.polygons.face_polygon[faces]).tolist() for name, faces in mesh.groups.items()
-    }
+    groups = {name: np.unique(mesh.polygons.face_polygon[faces]).tolist() for name, faces in mesh.groups.items()}
     assert groups == {"first object": [0, 1, 2, 3], "quad,": [0], "two": [0, 2, 3], "words": [0]}
 
 
@@ -232,9 +230,7 @@ def obj_texts(draw):
     rows += [["vt", *(draw(number) for _ in range(draw(st.sampled_from([2, 3]))))] for _ in range(k)]
     for _ in range(draw(st.integers(1, 5))):
         corners = draw(st.permutations(range(n)))[: draw(st.integers(3, 4))]
-        notation = draw(
-            st.sampled_from(["{v}", "{v}/{t}", "{v}//1", "{v}/{t}/2", "{v}/", "{v}//", "-{b}", "-{b}/-1"])
-        )
+        notation = draw(st.sampled_from(["{v}", "{v}/{t}", "{v}//1", "{v}/{t}/2", "{v}/", "{v}//", "-{b}", "-{b}/-1"]))
         rows.append(["f", *(notation.format(v=v + 1, t=v % k + 1, b=n - v) for v in corners)])
     text = ""
     for row in rows:

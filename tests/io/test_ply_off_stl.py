@@ -163,9 +163,7 @@ def test_plain_ply_round_trip(tmp_path_factory, mesh):
 
 
 def test_ply_seams_share_rows_of_uv(tmp_path):
-    mesh = polygon_mesh(
-        SQUARE, [[0, 1, 2], [0, 2, 3]], [[0, 0], [1, 0], [1, 1], [5, 5]], [[0, 1, 2], [0, 3, 1]]
-    )
+    mesh = polygon_mesh(SQUARE, [[0, 1, 2], [0, 2, 3]], [[0, 0], [1, 0], [1, 1], [5, 5]], [[0, 1, 2], [0, 3, 1]])
     write_mesh(tmp_path / "a.ply", mesh)
     again = read_mesh(tmp_path / "a.ply")
     assert again.uv.tolist() == mesh.uv.tolist()

@@ -75,9 +75,7 @@ def test_folders(tmp_path):
 def test_files_that_may_not_be_read(tmp_path):
     write_mesh(tmp_path / "a.obj", TRIANGLE)
     (tmp_path / "a.obj").chmod(0)
-    assert (
-        message(read_mesh, tmp_path / "a.obj") == f"{tmp_path / 'a.obj'}: cannot be read: Permission denied"
-    )
+    assert message(read_mesh, tmp_path / "a.obj") == f"{tmp_path / 'a.obj'}: cannot be read: Permission denied"
 
 
 @pytest.mark.parametrize("name", ["x" * 300 + ".obj", "x" * 300 + "##.obj", "a\0b.obj"])

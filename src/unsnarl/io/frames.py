@@ -26,9 +26,7 @@ class Frames:
     def __post_init__(self):
         x = np.ascontiguousarray(self.x, dtype=np.float64)
         if x.ndim != 3 or x.shape[0] == 0 or x.shape[1:] != self.mesh.x.shape:
-            raise BadInput(
-                f"{self.mesh.name}: frames must have shape (k, {len(self.mesh.x)}, 3), not {x.shape}"
-            )
+            raise BadInput(f"{self.mesh.name}: frames must have shape (k, {len(self.mesh.x)}, 3), not {x.shape}")
         if not np.isfinite(x).all():
             k = int(np.flatnonzero(~np.isfinite(x).all(axis=(1, 2)))[0])
             raise BadInput(f"{self.mesh.name}: frame {k} has a NaN or infinite coordinate")

@@ -93,9 +93,7 @@ def _array(file, key: str, most: int) -> np.ndarray:
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise BadInput(f"{key}: an array of the unknown version {version}")
-    read_header = (
-        np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    )
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, by_columns, dtype = read_header(file)
     if dtype.hasobject or dtype.kind not in "iufU":
         raise BadInput(f"{key}: must not hold {dtype}")
@@ -145,9 +143,7 @@ def _whole_numbers(arrays, key) -> np.ndarray | None:
     array = arrays.get(key)
     if array is None:
         return None
-    if array.dtype.kind not in "iu" or (
-        array.size and (array.min() < -1 or array.max() > np.iinfo(np.int32).max)
-    ):
+    if array.dtype.kind not in "iu" or (array.size and (array.min() < -1 or array.max() > np.iinfo(np.int32).max)):
         raise BadInput(f"{key}: must hold whole numbers from -1 on")
     return array.astype(np.int32)
 

@@ -88,9 +88,7 @@ def read(path: Path) -> TriMesh:
         at_vn=at_vn,
         normal=normal,
     )
-    return TriMesh(
-        x, faces, name=path.stem, uv=uv, face_uv=face_uv, groups=groups, polygons=polygons, source=source
-    )
+    return TriMesh(x, faces, name=path.stem, uv=uv, face_uv=face_uv, groups=groups, polygons=polygons, source=source)
 
 
 def write(path: Path, mesh: TriMesh) -> None:

@@ -56,9 +56,7 @@ def read(path: Path) -> TriMesh:
         raise BadInput("the numbers of vertices and faces are missing")
     vertices, polygons = _whole(values[:2], line[:2])
     if min(vertices, polygons) < 0 or vertices + polygons > len(first) - 1:
-        raise BadInput(
-            f"{vertices} vertices and {polygons} faces are announced, the file is too short for that"
-        )
+        raise BadInput(f"{vertices} vertices and {polygons} faces are announced, the file is too short for that")
     if polygons == 0:
         raise BadInput("there are no faces")
 

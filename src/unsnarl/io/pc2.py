@@ -70,9 +70,7 @@ def mesh_to_write_beside(path: Path, mesh: TriMesh) -> Path | None:
     if beside is None:
         return path.with_suffix(".obj")
     if not same_polygons(read_mesh(beside), mesh):
-        raise BadInput(
-            f"cannot be written: {beside.name} beside it is another mesh and would be taken for this one"
-        )
+        raise BadInput(f"cannot be written: {beside.name} beside it is another mesh and would be taken for this one")
     return None
 
 

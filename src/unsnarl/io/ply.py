@@ -121,9 +121,7 @@ def read(path: Path) -> TriMesh:
     faces, polygons = triangulate(x, indices.start, corners)
     uv, corner_uv = _texture(vertex, face, indices.start, corners)
     face_uv = None if uv is None else corner_uv[polygons.face_corner]
-    source = PlyElements(
-        x=x, faces=faces, uv=uv, face_uv=face_uv, groups={}, form=form, notes=notes, elements=elements
-    )
+    source = PlyElements(x=x, faces=faces, uv=uv, face_uv=face_uv, groups={}, form=form, notes=notes, elements=elements)
     polygons = None if polygons.all_triangles else polygons
     return TriMesh(x, faces, name=path.stem, uv=uv, face_uv=face_uv, polygons=polygons, source=source)
 
@@ -222,9 +220,7 @@ def _filled(element: Element, content, lengths, at: int, form: str) -> tuple[Ele
         if column.count is not None:
             start = np.concatenate([[0], np.cumsum(size[:, k])])
             where = np.repeat(where - start[:-1] * item[k], size[:, k]) + np.arange(start[-1]) * item[k]
-        values = (
-            content[where[:, None] + np.arange(item[k])].view("f8" if text else order + column.type).ravel()
-        )
+        values = content[where[:, None] + np.arange(item[k])].view("f8" if text else order + column.type).ravel()
         columns.append(replace(column, values=_cast(values, column), start=start))
     return replace(element, columns=tuple(columns)), end
 
@@ -355,9 +351,7 @@ def _binary_rows(element: Element, order: str) -> bytes:
             many = np.diff(c.start)
             _put(out, at, many.astype(order + c.count))
             at = at + int(c.count[1])
-            where = np.repeat(at - c.start[:-1] * int(c.type[1]), many) + np.arange(c.start[-1]) * int(
-                c.type[1]
-            )
+            where = np.repeat(at - c.start[:-1] * int(c.type[1]), many) + np.arange(c.start[-1]) * int(c.type[1])
         _put(out, where, c.values.astype(order + c.type))
         at = at + many * int(c.type[1])
     return out.tobytes()

@@ -71,9 +71,7 @@ def _name(path: Path, number: int) -> str:
 def _numbers(path: Path) -> list[int]:
     """The numbers, ascending, that a pattern has files for."""
     place = _PLACE.search(path.name)
-    name = re.compile(
-        re.escape(path.name[: place.start()]) + r"(\d{1,15})" + re.escape(path.name[place.end() :])
-    )
+    name = re.compile(re.escape(path.name[: place.start()]) + r"(\d{1,15})" + re.escape(path.name[place.end() :]))
     found = [name.fullmatch(file.name) for file in path.parent.iterdir()] if path.parent.is_dir() else []
     numbers = {int(f[1]) for f in found if f and _name(path, int(f[1])) == f[0]}
     return sorted(numbers)
