@@ -216,3 +216,50 @@ def _fit(boxes, order, start, stop, skip, box, face_box):
             for c in range(3):
                 box[node, c] = min(box[a, c], box[b, c])
                 box[node, 3 + c] = max(box[a, 3 + c], box[b, 3 + c])
+
+
+@kernel
+def touching_pairs(box, face_box, start, stop, skip, leaves, first, last, out):
+    """The pairs of triangles with touching boxes, one in the leaves first to last - 1, the other there or further on.
+
+    Triangles are given by their place in the tree's order. out : (room, 2) int32, reused; returns it, or a larger
+    one, and the number of pairs. Over all leaves each pair comes once.
+    """
+    n = 0
+    nodes = skip.shape[0]
+    for at in range(first, last):
+        leaf = leaves[at]
+        x0, y0, z0 = box[leaf, 0], box[leaf, 1], box[leaf, 2]
+        x1, y1, z1 = box[leaf, 3], box[leaf, 4], box[leaf, 5]
+        node = leaf
+        while node < nodes:
+            if (
+                box[node, 0] > x1
+                or box[node, 3] < x0
+                or box[node, 1] > y1
+                or box[node, 4] < y0
+                or box[node, 2] > z1
+                or box[node, 5] < z0
+            ):
+                node = skip[node]
+                continue
+            node += 1
+            if skip[node - 1] != node:
+                continue
+            if n + LEAF * LEAF >= out.shape[0]:
+                more = np.empty((2 * out.shape[0] + LEAF * LEAF, 2), np.int32)
+                more[:n] = out[:n]
+                out = more
+            for p in range(start[leaf], stop[leaf]):
+                for q in range(max(start[node - 1], p + 1), stop[node - 1]):
+                    out[n, 0] = p  # kept only if n is counted up: no branch that could be guessed wrongly
+                    out[n, 1] = q
+                    n += (
+                        (face_box[q, 0] <= face_box[p, 3])
+                        & (face_box[q, 3] >= face_box[p, 0])
+                        & (face_box[q, 1] <= face_box[p, 4])
+                        & (face_box[q, 4] >= face_box[p, 1])
+                        & (face_box[q, 2] <= face_box[p, 5])
+                        & (face_box[q, 5] >= face_box[p, 2])
+                    )
+    return out, n

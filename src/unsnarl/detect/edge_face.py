@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.detect.bvh import Bvh, build_bvh
+from unsnarl.detect.bvh import Bvh, build_bvh, touching_pairs
 from unsnarl.geometry.predicates import orient3d, safe_positions
 from unsnarl.jit import in_threads, inlined, kernel, thread_count
 from unsnarl.mesh import TriMesh
@@ -96,6 +96,25 @@ def _in_tree_order(x, corner, face_edges, edge_faces, order):
             e = face_edges[f, k]
             edge[at, k] = e if edge_faces[e, 0] == f else -1
     return tri, ids, order, edge
+
+
+def _shared_table() -> np.ndarray:
+    """For the nine bits "corner i of one is corner j of the other", bit 3 i + j: 0 for none, 1 + 3 i + j for one,
+    -1 for two or more."""
+    bits = np.arange(512)[:, None] >> np.arange(9) & 1
+    return np.where(bits.sum(axis=1) > 1, -1, bits @ np.arange(1, 10)).astype(np.int8)
+
+
+_SHARED = _shared_table()
+
+
+@inlined
+def _shared(ids, p, q):
+    """Which corners of triangles p and q are the same vertex, as in `_shared_table`."""
+    i, j, k = ids[p, 0], ids[p, 1], ids[p, 2]
+    u, v, w = ids[q, 0], ids[q, 1], ids[q, 2]
+    bits = (i == u) | (i == v) << 1 | (i == w) << 2 | (j == u) << 3 | (j == v) << 4 | (j == w) << 5
+    return np.int64(_SHARED[bits | (k == u) << 6 | (k == v) << 7 | (k == w) << 8])
 
 
 @inlined
@@ -260,10 +279,8 @@ def _apart_at(tri, p, a, q, b):
 
 
 @kernel
-def _cross_exactly(x, tri, ids, p, q):
-    """`_cross` by exact predicates, unless the triangles are clearly apart."""
-    if _apart_in_plane(tri, p, q):
-        return 0
+def _cross_exactly(x, ids, p, q):
+    """`_cross` by exact predicates."""
     i, j, k = ids[p, 0], ids[p, 1], ids[p, 2]
     u, v, w = ids[q, 0], ids[q, 1], ids[q, 2]
     s0, s1, s2 = orient3d(x, u, v, w, i), orient3d(x, u, v, w, j), orient3d(x, u, v, w, k)
@@ -286,10 +303,8 @@ def _cross_exactly(x, tri, ids, p, q):
 
 
 @kernel
-def _cross_at_exactly(x, tri, ids, p, a, q, b):
-    """`_cross_at` by exact predicates, unless the triangles are clearly apart."""
-    if _apart_at(tri, p, a, q, b):
-        return 0
+def _cross_at_exactly(x, ids, p, a, q, b):
+    """`_cross_at` by exact predicates."""
     v, p1, p2 = ids[p, a], ids[p, (a + 1) % 3], ids[p, (a + 2) % 3]
     q1, q2 = ids[q, (b + 1) % 3], ids[q, (b + 2) % 3]
     side = orient3d(x, p1, q1, q2, v)
@@ -301,72 +316,58 @@ def _cross_at_exactly(x, tri, ids, p, a, q, b):
     return 1 << (a + 1) % 3 if orient3d(x, p1, p2, q1, q2) == side else 1 << 3 + (b + 1) % 3
 
 
+@inlined
+def _keep(out, n, edge, face, p, q, bits):
+    """Append the keys of the edges in bits that their triangle owns; returns the new count."""
+    m = np.int64(face.shape[0])
+    for k in range(3):
+        if bits >> k & 1 and edge[p, k] >= 0:
+            out[n] = edge[p, k] * m + face[q]
+            n += 1
+        if bits >> (3 + k) & 1 and edge[q, k] >= 0:
+            out[n] = edge[q, k] * m + face[p]
+            n += 1
+    return n
+
+
 @kernel
 def _walk(x, tri, ids, edge, face, box, face_box, start, stop, skip, leaves, active, part, parts):
     """Keys edge * m + face of the hits found from every parts-th block of active leaves."""
-    nodes = skip.shape[0]
-    m = np.int64(face.shape[0])
-    block = 16
+    block = 32
     out = np.empty(256, np.int64)
+    pairs = np.empty((1024, 2), np.int32)
+    at_vertex = np.empty((1024, 3), np.int32)
     n = 0
     for first in range(part * block, active, parts * block):
-        for at in range(first, min(first + block, active)):
-            leaf = leaves[at]
-            x0, y0, z0 = box[leaf, 0], box[leaf, 1], box[leaf, 2]
-            x1, y1, z1 = box[leaf, 3], box[leaf, 4], box[leaf, 5]
-            node = leaf
-            while node < nodes:
-                if (
-                    box[node, 0] > x1
-                    or box[node, 3] < x0
-                    or box[node, 1] > y1
-                    or box[node, 4] < y0
-                    or box[node, 2] > z1
-                    or box[node, 5] < z0
-                ):
-                    node = skip[node]
-                    continue
-                if skip[node] == node + 1:
-                    for p in range(start[leaf], stop[leaf]):
-                        for q in range(max(start[node], p + 1), stop[node]):
-                            if (
-                                face_box[q, 0] > face_box[p, 3]
-                                or face_box[q, 3] < face_box[p, 0]
-                                or face_box[q, 1] > face_box[p, 4]
-                                or face_box[q, 4] < face_box[p, 1]
-                                or face_box[q, 2] > face_box[p, 5]
-                                or face_box[q, 5] < face_box[p, 2]
-                            ):
-                                continue
-                            shared = 0
-                            a = b = -1
-                            for i in range(3):
-                                for j in range(3):
-                                    if ids[p, i] == ids[q, j]:
-                                        shared += 1
-                                        a, b = i, j
-                            if shared >= 2:
-                                continue
-                            if shared == 1:
-                                bits = _cross_at(tri, p, a, q, b)
-                                if bits == UNSURE:
-                                    bits = _cross_at_exactly(x, tri, ids, p, a, q, b)
-                            else:
-                                bits = _cross(tri, p, q)
-                                if bits == UNSURE:
-                                    bits = _cross_exactly(x, tri, ids, p, q)
-                            if bits == 0:
-                                continue
-                            if n + 6 > out.shape[0]:
-                                more = np.empty(2 * out.shape[0], np.int64)
-                                more[:n] = out[:n]
-                                out = more
-                            for k in range(3):
-                                if bits >> k & 1 and edge[p, k] >= 0:
-                                    out[n] = edge[p, k] * m + face[q]
-                                    n += 1
-                                if bits >> (3 + k) & 1 and edge[q, k] >= 0:
-                                    out[n] = edge[q, k] * m + face[p]
-                                    n += 1
-                node += 1
+        last = min(first + block, active)
+        pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
+        if n + 4 * count > out.shape[0]:
+            more = np.empty(2 * out.shape[0] + 4 * count, np.int64)
+            more[:n] = out[:n]
+            out = more
+        if count > at_vertex.shape[0]:
+            at_vertex = np.empty((pairs.shape[0], 3), np.int32)
+        alone = neighbours = 0
+        for i in range(count):  # sorted by kind first, in place: the two loops below then run without surprises
+            p, q = pairs[i, 0], pairs[i, 1]
+            shared = _shared(ids, p, q)
+            at_vertex[neighbours, 0], at_vertex[neighbours, 1], at_vertex[neighbours, 2] = p, q, shared
+            neighbours += shared > 0
+            pairs[alone, 0], pairs[alone, 1] = p, q
+            alone += shared == 0
+        for i in range(alone):
+            p, q = pairs[i, 0], pairs[i, 1]
+            bits = _cross(tri, p, q)
+            if bits == UNSURE:
+                bits = 0 if _apart_in_plane(tri, p, q) else _cross_exactly(x, ids, p, q)
+            if bits:
+                n = _keep(out, n, edge, face, p, q, bits)
+        for i in range(neighbours):
+            p, q, shared = at_vertex[i, 0], at_vertex[i, 1], at_vertex[i, 2]
+            a, b = (shared - 1) // 3, (shared - 1) % 3
+            bits = _cross_at(tri, p, a, q, b)
+            if bits == UNSURE:
+                bits = 0 if _apart_at(tri, p, a, q, b) else _cross_at_exactly(x, ids, p, a, q, b)
+            if bits:
+                n = _keep(out, n, edge, face, p, q, bits)
     return out[:n].copy()
