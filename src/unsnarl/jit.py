@@ -68,4 +68,9 @@ def in_threads(function, parts: int) -> list:
     if threads == 1:
         return [function(part) for part in range(parts)]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, range(parts)))
+        futures = [pool.submit(function, part) for part in range(parts)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # an interruption does not wait for parts that have not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 
-import click
 import typer
 
 import unsnarl
 from unsnarl.cli import bench, check, demo
 from unsnarl.errors import BadInput
 
+UsageError = typer.BadParameter.__base__  # of the click that typer brings along
+
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="unsnarl",
     help="Says exactly where cloth is tangled, and gets it out of its own tangles.",
     epilog="Exit codes: 0 no intersections, 1 some are left, 2 bad input or usage.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,18 +46,17 @@ app.command("bench", help=bench.__doc__, epilog=bench.EXAMPLES)(bench.bench)
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
+    arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
-        code = typer.main.get_command(app)(args=arguments, prog_name="unsnarl", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        typer.echo(error.ctx.get_help())
-        return 2
-    except click.ClickException as error:
+        code = app(args=arguments, prog_name="unsnarl", standalone_mode=False)
+    except UsageError as error:
         return _refuse(error.format_message())
     except (BadInput, MemoryError) as error:
         return _refuse(str(error) or "out of memory")
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # typer makes this of Ctrl-C itself
         typer.echo("unsnarl: interrupted; nothing half-written is left behind", err=True)
-        return 130
     return code if isinstance(code, int) else 0
 
 

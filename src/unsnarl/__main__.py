@@ -1,0 +1,5 @@
+"""`python -m unsnarl` is the command `unsnarl`."""
+
+from unsnarl.cli.main import main
+
+main()
