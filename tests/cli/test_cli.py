@@ -147,7 +147,9 @@ def test_demo_makes_its_files(tmp_path, capsys):
 
 
 def test_help_does_not_load_the_heavy_libraries():
-    code = "import sys; from unsnarl.cli.main import run; run(['--help']); print([m for m in sys.modules if m in HEAVY])"
+    code = (
+        "import sys; from unsnarl.cli.main import run; run(['--help']); print([m for m in sys.modules if m in HEAVY])"
+    )
     heavy = "HEAVY = {'numba', 'scipy', 'pyvista', 'pxr', 'ipctk', 'numpy'}; "
     done = subprocess.run([sys.executable, "-c", heavy + code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().splitlines()[-1] == "[]"

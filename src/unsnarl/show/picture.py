@@ -47,7 +47,12 @@ def draw_report(report: TangleReport, path: str | Path, size: tuple[int, int] = 
                 )  # fmt: skip
     lines = report.segment_points
     if len(lines):
-        plotter.add_mesh(pyvista.line_segments_from_points(lines.reshape(-1, 3)), color=LINE, line_width=5)
+        plotter.add_mesh(
+            pyvista.line_segments_from_points(lines.reshape(-1, 3)),
+            color=LINE,
+            line_width=8,
+            render_lines_as_tubes=True,
+        )
     _look(plotter, report.mesh.x)
     plotter.enable_anti_aliasing("ssaa")
     with whole_file(path) as temporary:
@@ -72,3 +77,4 @@ def _look(plotter, x: np.ndarray) -> None:
     centre = 0.5 * (x.min(axis=0) + x.max(axis=0))
     plotter.camera_position = [tuple(centre + front), tuple(centre), tuple(np.eye(3)[up])]
     plotter.reset_camera()
+    plotter.camera.zoom(1.2)
