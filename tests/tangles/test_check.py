@@ -99,7 +99,7 @@ def test_clean_report():
 def test_non_manifold_edges_are_named_or_split():
     pages = np.array([[0, 1, 2], [0, 1, 3], [0, 1, 4]])
     x = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, -1, 0.1], [0, 0, 1.0]])
-    with pytest.raises(us.BadInput, match="0-1.*--split-non-manifold"):
+    with pytest.raises(us.BadInput, match=r"0-1.*--split-non-manifold"):
         us.check((x, pages))
     assert us.check((x, pages), split_non_manifold=True).clean
 
