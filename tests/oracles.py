@@ -180,3 +180,25 @@ def crossing_pairs(x, faces) -> set[tuple[int, int]]:
     """All pairs of faces of which an edge of one crosses the other."""
     edge_faces = list(edges_of(np.asarray(faces).tolist()).values())
     return {tuple(sorted((f, g))) for e, f in hits_of(x, faces) for g in edge_faces[e]}
+
+
+# --- tangles ---
+
+
+def two_sides(vertices: int, edges, cut: set[int], start: int) -> dict[int, int] | None:
+    """Put every vertex connected to `start` on side 0 or 1, so that just the cut edges join the two; None if that fails."""
+    beside = {}
+    for e, (a, b) in enumerate(edges):
+        beside.setdefault(a, []).append((b, e in cut))
+        beside.setdefault(b, []).append((a, e in cut))
+    side, todo = {start: 0}, [start]
+    while todo:
+        v = todo.pop()
+        for w, is_cut in beside[v]:
+            wanted = side[v] ^ is_cut
+            if w not in side:
+                side[w] = wanted
+                todo.append(w)
+            elif side[w] != wanted:
+                return None
+    return side

@@ -116,7 +116,7 @@ def _edges(faces, vertices):
 
 
 @kernel
-def _edge_at(face_edges, edges, f, v, other_than):
+def edge_at(face_edges, edges, f, v, other_than):
     """The edge of face f at vertex v that is not `other_than` (the first of the two if that is -1)."""
     for k in range(3):
         e = face_edges[f, k]
@@ -126,7 +126,7 @@ def _edge_at(face_edges, edges, f, v, other_than):
 
 
 @kernel
-def _across(edge_faces, edge_face_count, e, f):
+def across(edge_faces, edge_face_count, e, f):
     """The face on the other side of edge e from face f; -1 at a boundary or a non-manifold edge."""
     if edge_face_count[e] != 2:
         return -1
@@ -153,19 +153,19 @@ def _fans(faces, edges, face_edges, edge_faces, count, vertices):
                 f = around[i] // 3
                 if seen[f] == v:
                     continue
-                e = _edge_at(face_edges, edges, f, v, -1)
-                leave = _edge_at(face_edges, edges, f, v, e)
-                if closed == 0 and _across(edge_faces, count, e, f) >= 0:
-                    if _across(edge_faces, count, leave, f) >= 0:
+                e = edge_at(face_edges, edges, f, v, -1)
+                leave = edge_at(face_edges, edges, f, v, e)
+                if closed == 0 and across(edge_faces, count, e, f) >= 0:
+                    if across(edge_faces, count, leave, f) >= 0:
                         continue
                     leave = e
                 while f >= 0 and seen[f] != v:
                     seen[f] = v
                     fan[at] = f
                     at += 1
-                    f = _across(edge_faces, count, leave, f)
+                    f = across(edge_faces, count, leave, f)
                     if f >= 0:
-                        leave = _edge_at(face_edges, edges, f, v, leave)
+                        leave = edge_at(face_edges, edges, f, v, leave)
     return start, fan
 
 
@@ -197,10 +197,10 @@ def _walk_boundary(faces, edges, face_edges, edge_faces, count):
             loop_of[at] = loop
             at += 1
             v = edges[e, 0] + edges[e, 1] - v  # step to its other end
-            e = _edge_at(face_edges, edges, f, v, e)
+            e = edge_at(face_edges, edges, f, v, e)
             while count[e] == 2:  # turn around v inside the fan
-                f = _across(edge_faces, count, e, f)
-                e = _edge_at(face_edges, edges, f, v, e)
+                f = across(edge_faces, count, e, f)
+                e = edge_at(face_edges, edges, f, v, e)
             if e == first:
                 break
         loop += 1

@@ -11,6 +11,8 @@ from unsnarl.detect.edge_face import find_hits
 from unsnarl.errors import BadInput
 from unsnarl.mesh import TriMesh, as_mesh, combine
 from unsnarl.mesh import split_non_manifold as split
+from unsnarl.tangles.paths import trace_paths
+from unsnarl.tangles.regions import fill_regions
 from unsnarl.tangles.report import Part, TangleReport
 from unsnarl.tangles.segments import build_segments
 
@@ -34,7 +36,10 @@ def check(meshes, *, bodies=(), split_non_manifold: bool = False) -> TangleRepor
     parts = _parts(every, len(cloths))
     passive = np.repeat([p.body for p in parts], [p.faces for p in parts])
     hits = find_hits(whole, passive=passive)
-    return TangleReport(whole, parts, hits, build_segments(whole, hits), time.perf_counter() - began)
+    segments = build_segments(whole, hits)
+    paths = trace_paths(whole, hits, segments)
+    regions = fill_regions(whole, paths)
+    return TangleReport(whole, parts, hits, segments, paths, regions, time.perf_counter() - began)
 
 
 def _several(meshes, name: str) -> list[TriMesh]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from unsnarl.detect.certify import ipctk_finds_intersections
 from unsnarl.detect.edge_face import Hits
 from unsnarl.mesh import TriMesh
-from unsnarl.tangles.segments import Segments, segment_points
+from unsnarl.tangles.colours import Colours, RedGreen, colour_vertices, red_and_green
+from unsnarl.tangles.paths import CLOSED, KINDS, Paths
+from unsnarl.tangles.regions import Regions
+from unsnarl.tangles.segments import Segments, hit_points, segment_points
 
 
 @dataclass(frozen=True)
@@ -30,13 +35,62 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
+class Path:
+    """One curve along which surfaces cross.
+
+    kind          : CLOSED, EIGHT, LL, BLI, CROSS, BB_II or BI_BI
+    points        : (k + 1, 3), the curve in space [m]; the last point is the first where it is closed
+    closed        : whether it is closed in space
+    loop_vertices : (l,) int32, vertices at which the surface crosses itself, 0 to 2 of them
+    ends          : (b, 2) int32, the vertices of the boundary edges at which it ends, 0 to 2 of them
+    meshes        : the parts that cross along it: (a, b), or (a, a) for one with itself
+    inside        : the vertices inside of each image, two arrays; the second is empty where the images are one
+    partitions    : whether each image has an inside at all (which may hold no vertex)
+    edges, faces  : for each image, the mesh edges it crosses and the faces it runs through, in order
+    """
+
+    kind: str
+    points: np.ndarray
+    closed: bool
+    loop_vertices: np.ndarray
+    ends: np.ndarray
+    meshes: tuple[int, int]
+    inside: tuple[np.ndarray, np.ndarray]
+    partitions: tuple[bool, bool]
+    edges: tuple[np.ndarray, np.ndarray]
+    faces: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def segments(self) -> int:
+        """How many pairs of faces cross along it."""
+        return len(self.points) - 1
+
+    @property
+    def length(self) -> float:
+        """Length in space [m]."""
+        return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
+
+    def to_dict(self) -> dict:
+        return {
+            "kind": self.kind,
+            "segments": self.segments,
+            "length": self.length,
+            "closed": self.closed,
+            "loop_vertices": self.loop_vertices.tolist(),
+            "ends": self.ends.tolist(),
+            "meshes": list(self.meshes),
+            "inside": [region.tolist() for region in self.inside],
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class TangleReport:
     """The intersections of one or several meshes. Vertices, edges and faces are numbered through all meshes.
 
     mesh     : all meshes as one
     parts    : the meshes, in order
     hits     : edges that cross faces
-    segments : faces that cross each other
+    segment_list, path_list, regions : the segments, paths and insides, as arrays
     seconds  : how long the check took [s]
     """
 
@@ -44,6 +98,8 @@ class TangleReport:
     parts: tuple[Part, ...]
     hits: Hits
     segment_list: Segments
+    path_list: Paths
+    regions: Regions
     seconds: float
 
     @property
@@ -71,6 +127,48 @@ class TangleReport:
         """(k,) int32, the faces that cross some other face."""
         return np.unique(self.segments)
 
+    @cached_property
+    def paths(self) -> list[Path]:
+        """The curves along which faces cross; each segment lies on one of them."""
+        at = hit_points(self.mesh, self.hits)
+        return [self._path(i, at) for i in range(len(self.path_list))]
+
+    def _path(self, i: int, at: np.ndarray) -> Path:
+        p = self.path_list
+        node = p.node[p.start[i] + i : p.start[i + 1] + i + 1]
+        loop = -1 - node[node < 0]
+        ends = node[[0, -1]][(node[[0, -1]] >= 0)] if p.kind[i] != CLOSED else node[:0]
+        meshes = self.part_of_face(p.face[p.start[i]])
+        images = (2 * i, 2 * i + 1)
+        return Path(
+            kind=KINDS[p.kind[i]],
+            points=np.where((node < 0)[:, None], self.mesh.x[np.maximum(-1 - node, 0)], at[np.maximum(node, 0)]),
+            closed=bool(p.kind[i] == CLOSED or KINDS[p.kind[i]] == "EIGHT"),
+            loop_vertices=loop[np.sort(np.unique(loop, return_index=True)[1])],
+            ends=self.mesh.edges[self.hits.edge[ends]],
+            meshes=(int(min(meshes)), int(max(meshes))),
+            inside=tuple(self.regions.inside(k) for k in images),
+            partitions=tuple(bool(self.regions.partitions[k]) for k in images),
+            edges=tuple(p.edge[p.edge_start[k] : p.edge_start[k + 1]] for k in images),
+            faces=tuple(p.run[p.face_start[k] : p.face_start[k + 1]] for k in images),
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many paths there are of each kind that occurs."""
+        found = Counter(self.path_list.kind.tolist())
+        return {KINDS[k]: found[k] for k in sorted(found)}
+
+    @cached_property
+    def colours(self) -> Colours:
+        """A's colours: black_i, white_i and red_i of every vertex."""
+        return colour_vertices(self.mesh, self.path_list, self.regions)
+
+    @cached_property
+    def red_green(self) -> RedGreen:
+        """D's colours of vertices, edges and faces."""
+        return red_and_green(self.mesh, self.hits, self.segment_list, self.regions)
+
     def part_of_face(self, faces: np.ndarray) -> np.ndarray:
         """The number of the part that each face belongs to."""
         return np.searchsorted([p.first_face for p in self.parts], faces, side="right") - 1
@@ -95,6 +193,8 @@ class TangleReport:
             "faces": len(self.mesh.faces),
             "ef_pairs": len(self.hits),
             "segments": len(self.segments),
+            "counts": self.counts,
+            "paths": [path.to_dict() for path in self.paths],
             "meshes": [{"name": p.name, "vertices": p.vertices, "faces": p.faces, "body": p.body} for p in self.parts],
             "crossing": {
                 "edges": self.mesh.edges[self.hits.edge].tolist(),
@@ -116,6 +216,8 @@ class TangleReport:
             lines.append(f"{'edges through faces':<28}{len(self.hits):>10,}")
             lines.append(f"{'crossing pairs of faces':<28}{len(self.segments):>10,}")
             lines.append(f"{'faces involved':<28}{len(self.crossing_faces):>10,}")
+            lines.append(f"{'paths':<28}{len(self.path_list):>10,}")
+            lines += [f"  {kind:<26}{count:>10,}" for kind, count in self.counts.items()]
             if len(self.parts) > 1:
                 for (a, b), count in self.between().items():
                     who = f"{self.parts[a].name} with {'itself' if a == b else self.parts[b].name}"

@@ -1,0 +1,272 @@
+"""Regions: which side of a path's image is inside. [A §5.4, E §4.2]
+
+An image that is closed, or goes from boundary to boundary, cuts the mesh edges that it crosses an odd number of times. The
+vertices of the faces it runs through are put on the two sides of the cut; then both sides are filled at once across
+edges that are not cut, always growing the one with less area so far. The one that ends first with the smaller area is
+inside, so the cost is that of the smaller side. If the fills meet, the image does not partition the surface (a closed
+curve need not, on a surface with handles): there is no inside. Area is that of the rest shape, a third of each face for
+each of its vertices.
+
+A BLI image does not partition anything. Within a disc around its loop vertex, of the radius at which the nearer of its
+two ends lies (E's heuristic, with distances along edges), it does; where the mesh is too coarse for that, the disc is
+made smaller until it does, or nothing is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import numpy as np
+
+from unsnarl.jit import kernel
+from unsnarl.mesh import TriMesh
+from unsnarl.tangles.paths import BLI, Paths
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The insides of 2 p images, numbered as in `Paths`.
+
+    partitions : (2 p,) bool, whether the image has an inside at all; the inside may still hold no vertex
+    start      : (2 p + 1,) int32, the inside of image i is vertex[start[i] : start[i + 1]]
+    vertex     : (k,) int32, ascending for each image
+    """
+
+    partitions: np.ndarray
+    start: np.ndarray
+    vertex: np.ndarray
+
+    def inside(self, image: int) -> np.ndarray:
+        return self.vertex[self.start[image] : self.start[image + 1]]
+
+
+def fill_regions(mesh: TriMesh, paths: Paths) -> Regions:
+    """The inside of every image of every path."""
+    t = mesh.topology
+    if len(paths) == 0:
+        return Regions(np.zeros(0, np.bool_), np.zeros(1, np.int32), np.zeros(0, np.int32))
+    a, b = mesh.rest[:, 0], mesh.rest[:, 1]
+    area = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 6
+    vertex_area = np.bincount(mesh.faces.ravel(), np.repeat(area, 3), len(mesh.x))
+    bli = paths.kind == BLI
+    discs = _discs(
+        bli, paths.start, paths.node, paths.face_start, paths.run, mesh.faces, mesh.x, t.fan_start, t.fan_faces
+    )
+    return Regions(
+        *_fill(
+            paths.edge_start,
+            paths.edge,
+            paths.face_start,
+            paths.run,
+            paths.divides,
+            bli,
+            *discs,
+            mesh.faces,
+            t.edges,
+            t.face_edges,
+            t.fan_start,
+            t.fan_faces,
+            vertex_area,
+        )  # fmt: skip
+    )
+
+
+@kernel
+def _discs(bli, start, node, face_start, run, faces, x, fan_start, fan_faces):
+    """For each BLI path: the radius of its disc, and the vertices in it with their distances, in CSR form."""
+    paths = bli.shape[0]
+    radius = np.zeros(paths)
+    disc_start = np.zeros(paths + 1, np.int32)
+    vertex = np.empty(1024, np.int32)
+    distance = np.empty(1024)
+    found = 0
+    best = np.full(x.shape[0] if bli.any() else 0, np.inf)
+    for p in range(paths):
+        if bli[p]:
+            loop = np.int64(-1 - node[start[p + 1] + p])
+            first, last = run[face_start[2 * p]], run[face_start[2 * p + 1] - 1]
+            best[loop] = 0.0
+            touched = [loop]
+            queue = [(0.0, loop)]
+            reached = np.inf  # distance to the nearest end
+            while len(queue) > 0:
+                d, v = heappop(queue)
+                if d > best[v]:
+                    continue
+                if d > reached:
+                    break
+                if found == vertex.shape[0]:
+                    more = np.empty(2 * found, np.int32)
+                    more[:found] = vertex
+                    vertex = more
+                    further = np.empty(2 * found)
+                    further[:found] = distance
+                    distance = further
+                vertex[found] = v
+                distance[found] = d
+                found += 1
+                radius[p] = d
+                if v != loop:
+                    for k in range(3):
+                        if faces[first, k] == v or faces[last, k] == v:
+                            reached = min(reached, d)
+                for i in range(fan_start[v], fan_start[v + 1]):
+                    for k in range(3):
+                        w = np.int64(faces[fan_faces[i], k])
+                        longer = d + np.sqrt(((x[w] - x[v]) ** 2).sum())
+                        if longer < best[w]:
+                            if best[w] == np.inf:
+                                touched.append(w)
+                            best[w] = longer
+                            heappush(queue, (longer, w))
+            for v in touched:
+                best[v] = np.inf
+        disc_start[p + 1] = found
+    return radius, disc_start, vertex[:found].copy(), distance[:found].copy()
+
+
+@kernel
+def _fill(
+    edge_start, edge, face_start, run, divides, bli, radius, disc_start, disc_vertex, disc_distance, faces, edges,
+    face_edges, fan_start, fan_faces, vertex_area,
+):  # fmt: skip
+    images = edge_start.shape[0] - 1
+    n = fan_start.shape[0] - 1
+    partitions = np.zeros(images, np.bool_)
+    start = np.zeros(images + 1, np.int32)
+    out = np.empty(1024, np.int32)
+    found = 0
+    edge_mark = np.full(edges.shape[0] if images else 0, -1, np.int32)  # the try in which an edge was crossed last
+    odd = np.zeros(edge_mark.shape[0], np.bool_)
+    vertex_mark = np.full(n if images else 0, -1, np.int32)
+    side = np.zeros(vertex_mark.shape[0], np.int8)
+    reach = np.full(vertex_mark.shape[0], np.inf)  # distance within the disc of a BLI
+    queue = np.empty((2, vertex_mark.shape[0]), np.int32)
+    attempt = 0
+    for image in range(images):
+        p = image // 2
+        limited = bli[p] and image % 2 == 0
+        if limited:
+            for i in range(disc_start[p], disc_start[p + 1]):
+                reach[disc_vertex[i]] = disc_distance[i]
+        limit = radius[p] if limited else np.inf
+        while divides[image] or limited:
+            inside, length = _two_fills(
+                image, attempt, limited, limit, edge_start, edge, face_start, run, faces, edges, face_edges, fan_start,
+                fan_faces, vertex_area, edge_mark, odd, vertex_mark, side, reach, queue,
+            )  # fmt: skip
+            attempt += 1
+            if inside >= 0:
+                partitions[image] = True
+                if found + length > out.shape[0]:
+                    more = np.empty(2 * out.shape[0] + length, np.int32)
+                    more[:found] = out[:found]
+                    out = more
+                out[found : found + length] = np.sort(queue[inside, :length])
+                found += length
+                break
+            if not limited:
+                break
+            closer = 0.0  # the next smaller disc
+            for i in range(disc_start[p], disc_start[p + 1]):
+                if disc_distance[i] < limit:
+                    closer = max(closer, disc_distance[i])
+            if closer == 0.0:
+                break
+            limit = closer
+        if limited:
+            for i in range(disc_start[p], disc_start[p + 1]):
+                reach[disc_vertex[i]] = np.inf
+        start[image + 1] = found
+    return partitions, start, out[:found].copy()
+
+
+@kernel
+def _two_fills(
+    image, attempt, limited, limit, edge_start, edge, face_start, run, faces, edges, face_edges, fan_start, fan_faces,
+    vertex_area, edge_mark, odd, vertex_mark, side, reach, queue,
+):  # fmt: skip
+    """(the inside's row of `queue`, its length), or (-1, 0) where the image does not partition."""
+    for i in range(edge_start[image], edge_start[image + 1]):
+        e = edge[i]
+        if edge_mark[e] != attempt:
+            edge_mark[e] = attempt
+            odd[e] = False
+        odd[e] = not odd[e]
+    length = np.zeros(2, np.int64)
+    area = np.zeros(2)
+    # the corners of the faces along the image, face by face: each shares a coloured corner with those before
+    for i in range(face_start[image], face_start[image + 1]):
+        f = run[i]
+        known = -1
+        for k in range(3):
+            if vertex_mark[faces[f, k]] == attempt:
+                known = k
+        if known < 0:
+            if i > face_start[image] and not limited:
+                return -1, 0
+            for k in range(3):
+                if known < 0 and (not limited or reach[faces[f, k]] <= limit):
+                    known = k
+            if known < 0:
+                continue
+            if i > face_start[image] and length[0] + length[1] > 0:
+                continue  # outside the part of the disc that is being filled; reached by the fill if at all
+            v = faces[f, known]
+            vertex_mark[v] = attempt
+            side[v] = 0
+            queue[0, length[0]] = v
+            length[0] += 1
+            area[0] += vertex_area[v]
+        for step in range(3):  # around the face and back to where it began
+            a, b = faces[f, (known + step) % 3], faces[f, (known + step + 1) % 3]
+            e = face_edges[f, (known + step) % 3]
+            if limited and (reach[a] > limit or reach[b] > limit):
+                continue
+            if vertex_mark[a] != attempt:
+                a, b = b, a
+            s = side[a]
+            if edge_mark[e] == attempt and odd[e]:
+                s = 1 - s
+            if vertex_mark[b] == attempt:
+                if side[b] != s:
+                    return -1, 0
+            else:
+                vertex_mark[b] = attempt
+                side[b] = s
+                queue[s, length[s]] = b
+                length[s] += 1
+                area[s] += vertex_area[b]
+    done = np.zeros(2, np.int64)
+    while True:
+        open0, open1 = done[0] < length[0], done[1] < length[1]
+        if not open0 and not open1:
+            s = 0 if area[0] < area[1] or (area[0] == area[1] and length[0] <= length[1]) else 1
+            return s, length[s]
+        if not open0 and area[0] <= area[1]:
+            return 0, length[0]
+        if not open1 and area[1] <= area[0]:
+            return 1, length[1]
+        s = 0 if open0 and (area[0] <= area[1] or not open1) else 1
+        v = queue[s, done[s]]
+        done[s] += 1
+        for i in range(fan_start[v], fan_start[v + 1]):
+            f = fan_faces[i]
+            for k in range(3):
+                e = face_edges[f, k]
+                a, b = edges[e, 0], edges[e, 1]
+                if (a != v and b != v) or (edge_mark[e] == attempt and odd[e]):
+                    continue
+                w = a + b - v
+                if limited and reach[w] > limit:
+                    continue
+                if vertex_mark[w] == attempt:
+                    if side[w] != s:
+                        return -1, 0
+                else:
+                    vertex_mark[w] = attempt
+                    side[w] = s
+                    queue[s, length[s]] = w
+                    length[s] += 1
+                    area[s] += vertex_area[w]
