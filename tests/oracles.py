@@ -186,7 +186,7 @@ def crossing_pairs(x, faces) -> set[tuple[int, int]]:
 
 
 def two_sides(vertices: int, edges, cut: set[int], start: int) -> dict[int, int] | None:
-    """Put every vertex connected to `start` on side 0 or 1, so that just the cut edges join the two; None if that fails."""
+    """Put what is connected to `start` on side 0 or 1, so that just the cut edges join the two; None if impossible."""
     beside = {}
     for e, (a, b) in enumerate(edges):
         beside.setdefault(a, []).append((b, e in cut))

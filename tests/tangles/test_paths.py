@@ -203,4 +203,7 @@ def test_numbering_does_not_matter_in_general_position(surface):
             moved[new] = x
             turned = np.array([np.roll(f, rng.integers(3)) for f in new[faces]])
             back = np.argsort(new)
-            assert summary(us.check((moved, turned[rng.permutation(len(faces))])), lambda v: int(back[v])) == expected
+            assert (
+                summary(us.check((moved, turned[rng.permutation(len(faces))])), lambda v, back=back: int(back[v]))
+                == expected
+            )

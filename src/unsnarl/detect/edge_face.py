@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unsnarl.detect.bvh import Bvh, build_bvh, touching_pairs
+from unsnarl.detect.fans import open_fans
 from unsnarl.geometry.predicates import orient3d, safe_positions
 from unsnarl.jit import in_threads, inlined, kernel, thread_count
 from unsnarl.mesh import TriMesh
@@ -61,12 +62,15 @@ def find_hits(mesh: TriMesh, x: np.ndarray | None = None, bvh: Bvh | None = None
         corner = mesh.origin[mesh.faces]
         point = x.copy()
         point[mesh.origin] = x
+    spread = (
+        np.zeros(len(x), np.bool_) if mesh.origin is not None else open_fans(x, mesh.faces, t.fan_start, t.fan_faces)
+    )
     tri, ids, face, edge = _in_tree_order(point, corner, t.face_edges, t.edge_faces, bvh.order)
     parts = 1 if bvh.active < 256 else 8 * thread_count()
 
     def part(k):
         return _walk(
-            point, tri, ids, edge, face, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active,
+            point, tri, ids, spread, edge, face, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active,
             k, parts,
         )  # fmt: skip
 
@@ -331,7 +335,7 @@ def _keep(out, n, edge, face, p, q, bits):
 
 
 @kernel
-def _walk(x, tri, ids, edge, face, box, face_box, start, stop, skip, leaves, active, part, parts):
+def _walk(x, tri, ids, spread, edge, face, box, face_box, start, stop, skip, leaves, active, part, parts):
     """Keys edge * m + face of the hits found from every parts-th block of active leaves."""
     block = 32
     out = np.empty(256, np.int64)
@@ -352,7 +356,7 @@ def _walk(x, tri, ids, edge, face, box, face_box, start, stop, skip, leaves, act
             p, q = pairs[i, 0], pairs[i, 1]
             shared = _shared(ids, p, q)
             at_vertex[neighbours, 0], at_vertex[neighbours, 1], at_vertex[neighbours, 2] = p, q, shared
-            neighbours += shared > 0
+            neighbours += (shared > 0) & (not spread[ids[p, max(shared - 1, 0) // 3]])
             pairs[alone, 0], pairs[alone, 1] = p, q
             alone += shared == 0
         for i in range(alone):

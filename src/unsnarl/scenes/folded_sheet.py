@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from unsnarl.mesh import TriMesh
-from unsnarl.mesh.rest import rest_from_uv
+from unsnarl.scenes.sheets import bent, flat_grid
 
 
 def build(
@@ -27,20 +27,14 @@ def build(
     length = np.hypot(np.diff(0.32 * np.cos(layers * np.pi * fine)), np.diff(gap * layers * fine)).sum()
     rows = max(2, round(np.sqrt(triangles / 2 / length)))  # squares across, each of two triangles
     columns = max(2, round(triangles / 2 / rows))
-    u, v = np.meshgrid(np.linspace(0, 1, columns + 1), np.linspace(0, 1, rows + 1))
-    u, v = u.ravel(), v.ravel()
+    uv, faces = flat_grid(np.linspace(0, 1, columns + 1), np.linspace(0, 1, rows + 1))
+    u, v = uv.T
     turn = layers * np.pi * u
     x = 0.32 * np.cos(turn)
     bump = np.sin(turn) * np.sin(bumps * np.pi * v + 0.4 + 2 * x) * np.cos(10.8 * x + 0.3)
     z = gap / np.pi * turn + height * bump
-    position = np.stack([x, v + 0.02 * np.sin(5 * turn), z], axis=1)
-
-    number = np.arange(v.size).reshape(rows + 1, columns + 1)
-    a, b = number[:-1, :-1].ravel(), number[:-1, 1:].ravel()
-    c, d = number[1:, 1:].ravel(), number[1:, :-1].ravel()
-    faces = np.stack([a, b, c, a, c, d], axis=1).reshape(-1, 3)
-    uv = np.stack([u * length, v], axis=1)
-    return TriMesh(position, faces, name="folded_sheet", uv=uv, face_uv=faces, rest=rest_from_uv(uv, faces))
+    x = np.stack([x, v + 0.02 * np.sin(5 * turn), z], axis=1)
+    return bent(uv * [length, 1], faces, x, "folded_sheet")
 
 
 def check(triangles: int = 7000) -> None:

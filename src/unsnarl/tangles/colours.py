@@ -3,9 +3,9 @@
 A: a vertex inside image 0 of path i is black_i, inside image 1 white_i; where both images are one curve it is red_i. A
 vertex may have any number of colours.
 
-D: a vertex inside any image is red. An edge is red if an end is, or if it passes through a face; a face is red if a corner
-is, or if it crosses another. An out-most red vertex has a green neighbour. A red* face has three green corners and
-exactly one red edge. What is not red is green.
+D: a vertex inside any image is red. An edge is red if an end is, or if it passes through a face; a face is red if a
+corner is, or if it crosses another. An out-most red vertex has a green neighbour. A red* face has three
+green corners and exactly one red edge. What is not red is green.
 """
 
 from __future__ import annotations

@@ -228,8 +228,8 @@ def _angle(x, faces, f, v):
 
 @kernel
 def _walk_around(v, f, g, first, edges, face_edges, edge_faces, count, faces, x, out_edge, out_face):
-    """Walk around vertex v from face f, leaving by edge `first`, to face g. Returns how many edges were crossed (-1 if a
-    border came first) and the angle passed; the edges and the faces entered go into out_edge and out_face."""
+    """Walk around vertex v from face f, leaving by edge `first`, to face g. Returns how many edges were crossed (-1 if
+    a border came first) and the angle passed; the edges and the faces entered go into out_edge and out_face."""
     n = 0
     angle = 0.0
     e = first
@@ -282,7 +282,7 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
             same = _owns(edge_faces, hit_edge, first, face[lo], 0) == _owns(edge_faces, hit_edge, last, face[hi - 1], 0)
             kind[p] = BB_II if same else BI_BI
         k = kind[p]
-        joined = k == LL or k == BLI or (k == CLOSED and swapped[p])
+        joined = k in (LL, BLI) or (k == CLOSED and swapped[p])
         if joined:
             images[p] = 1
         for image in range(2):
@@ -352,8 +352,8 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
             else:
                 edge_start[slot + 1] = ne
                 face_start[slot + 1] = nf
-                if k == CLOSED or k == EIGHT:
+                if k in (CLOSED, EIGHT):
                     divides[slot] = True
-                elif k == BB_II or k == CROSS:
+                elif k in (BB_II, CROSS):
                     divides[slot] = _owns(edge_faces, hit_edge, first, face[lo], image)
     return kind, images, edge_start, edge[:ne].copy(), face_start, run[:nf].copy(), divides

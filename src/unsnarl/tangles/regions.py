@@ -1,6 +1,6 @@
 """Regions: which side of a path's image is inside. [A §5.4, E §4.2]
 
-An image that is closed, or goes from boundary to boundary, cuts the mesh edges that it crosses an odd number of times. The
+An image that is closed, or goes from boundary to boundary, cuts the edges that it crosses an odd number of times. The
 vertices of the faces it runs through are put on the two sides of the cut; then both sides are filled at once across
 edges that are not cut, always growing the one with less area so far. The one that ends first with the smaller area is
 inside, so the cost is that of the smaller side. If the fills meet, the image does not partition the surface (a closed
@@ -53,23 +53,11 @@ def fill_regions(mesh: TriMesh, paths: Paths) -> Regions:
     discs = _discs(
         bli, paths.start, paths.node, paths.face_start, paths.run, mesh.faces, mesh.x, t.fan_start, t.fan_faces
     )
-    return Regions(
-        *_fill(
-            paths.edge_start,
-            paths.edge,
-            paths.face_start,
-            paths.run,
-            paths.divides,
-            bli,
-            *discs,
-            mesh.faces,
-            t.edges,
-            t.face_edges,
-            t.fan_start,
-            t.fan_faces,
-            vertex_area,
-        )  # fmt: skip
-    )
+    insides = _fill(
+        paths.edge_start, paths.edge, paths.face_start, paths.run, paths.divides, bli, *discs, mesh.faces,
+        t.face_edges, t.fan_start, t.fan_faces, vertex_area, len(t.edges),
+    )  # fmt: skip
+    return Regions(*insides)
 
 
 @kernel
@@ -128,8 +116,8 @@ def _discs(bli, start, node, face_start, run, faces, x, fan_start, fan_faces):
 
 @kernel
 def _fill(
-    edge_start, edge, face_start, run, divides, bli, radius, disc_start, disc_vertex, disc_distance, faces, edges,
-    face_edges, fan_start, fan_faces, vertex_area,
+    edge_start, edge, face_start, run, divides, bli, radius, disc_start, disc_vertex, disc_distance, faces,
+    face_edges, fan_start, fan_faces, vertex_area, edge_count,
 ):  # fmt: skip
     images = edge_start.shape[0] - 1
     n = fan_start.shape[0] - 1
@@ -137,12 +125,11 @@ def _fill(
     start = np.zeros(images + 1, np.int32)
     out = np.empty(1024, np.int32)
     found = 0
-    edge_mark = np.full(edges.shape[0] if images else 0, -1, np.int32)  # the try in which an edge was crossed last
-    odd = np.zeros(edge_mark.shape[0], np.bool_)
-    vertex_mark = np.full(n if images else 0, -1, np.int32)
-    side = np.zeros(vertex_mark.shape[0], np.int8)
-    reach = np.full(vertex_mark.shape[0], np.inf)  # distance within the disc of a BLI
-    queue = np.empty((2, vertex_mark.shape[0]), np.int32)
+    cut = np.full(edge_count, -1, np.int32)  # the attempt in which an edge was crossed an odd number of times
+    vertex_mark = np.full(n, -1, np.int32)  # the attempt in which a vertex was put on a side
+    side = np.zeros(n, np.int8)
+    reach = np.full(n, np.inf)  # distance within the disc of a BLI
+    queue = np.empty((2, n), np.int32)
     attempt = 0
     for image in range(images):
         p = image // 2
@@ -153,8 +140,8 @@ def _fill(
         limit = radius[p] if limited else np.inf
         while divides[image] or limited:
             inside, length = _two_fills(
-                image, attempt, limited, limit, edge_start, edge, face_start, run, faces, edges, face_edges, fan_start,
-                fan_faces, vertex_area, edge_mark, odd, vertex_mark, side, reach, queue,
+                image, attempt, limited, limit, edge_start, edge, face_start, run, faces, face_edges, fan_start,
+                fan_faces, vertex_area, cut, vertex_mark, side, reach, queue,
             )  # fmt: skip
             attempt += 1
             if inside >= 0:
@@ -184,16 +171,13 @@ def _fill(
 
 @kernel
 def _two_fills(
-    image, attempt, limited, limit, edge_start, edge, face_start, run, faces, edges, face_edges, fan_start, fan_faces,
-    vertex_area, edge_mark, odd, vertex_mark, side, reach, queue,
+    image, attempt, limited, limit, edge_start, edge, face_start, run, faces, face_edges, fan_start, fan_faces,
+    vertex_area, cut, vertex_mark, side, reach, queue,
 ):  # fmt: skip
     """(the inside's row of `queue`, its length), or (-1, 0) where the image does not partition."""
     for i in range(edge_start[image], edge_start[image + 1]):
         e = edge[i]
-        if edge_mark[e] != attempt:
-            edge_mark[e] = attempt
-            odd[e] = False
-        odd[e] = not odd[e]
+        cut[e] = -1 if cut[e] == attempt else attempt
     length = np.zeros(2, np.int64)
     area = np.zeros(2)
     # the corners of the faces along the image, face by face: each shares a coloured corner with those before
@@ -227,7 +211,7 @@ def _two_fills(
             if vertex_mark[a] != attempt:
                 a, b = b, a
             s = side[a]
-            if edge_mark[e] == attempt and odd[e]:
+            if cut[e] == attempt:
                 s = 1 - s
             if vertex_mark[b] == attempt:
                 if side[b] != s:
@@ -253,12 +237,11 @@ def _two_fills(
         done[s] += 1
         for i in range(fan_start[v], fan_start[v + 1]):
             f = fan_faces[i]
-            for k in range(3):
-                e = face_edges[f, k]
-                a, b = edges[e, 0], edges[e, 1]
-                if (a != v and b != v) or (edge_mark[e] == attempt and odd[e]):
+            k = 0 if faces[f, 0] == v else (1 if faces[f, 1] == v else 2)
+            for turn in range(1, 3):
+                w = faces[f, (k + turn) % 3]
+                if cut[face_edges[f, k if turn == 1 else (k + 2) % 3]] == attempt:
                     continue
-                w = a + b - v
                 if limited and reach[w] > limit:
                     continue
                 if vertex_mark[w] == attempt:

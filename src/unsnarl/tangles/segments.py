@@ -36,8 +36,7 @@ def build_segments(mesh: TriMesh, hits: Hits) -> Segments:
     there = beside.ravel() >= 0
     beside, face, hit = beside.ravel()[there], face[there], hit[there]
     key = np.minimum(beside, face) * m + np.maximum(beside, face)
-    order = np.argsort(key, kind="stable")
-    key, hit = key[order], hit[order]
+    key, hit = _sorted_by_key(key, hit, m * m, len(hits))
     first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.empty(0, np.int64)
     count = np.diff(np.append(first, len(key)))
     if not np.isin(count, (1, 2)).all():
@@ -45,6 +44,15 @@ def build_segments(mesh: TriMesh, hits: Hits) -> Segments:
     ends = np.stack([hit[first], np.where(count == 2, hit[np.minimum(first + 1, len(key) - 1)], -1)], axis=1)
     faces = np.stack([key[first] // m, key[first] % m], axis=1).astype(np.int32)
     return Segments(faces, ends.astype(np.int32), _shared_vertex(mesh, faces, count == 1))
+
+
+def _sorted_by_key(key: np.ndarray, hit: np.ndarray, keys: int, hits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Both, sorted by key and then by hit; packed into one number each where that fits, which sorts faster."""
+    if int(keys) * max(int(hits), 1) < 2**63:
+        packed = np.sort(key * max(hits, 1) + hit)
+        return packed // max(hits, 1), (packed % max(hits, 1)).astype(np.int32)
+    order = np.argsort(key, kind="stable")
+    return key[order], hit[order]
 
 
 def hit_points(mesh: TriMesh, hits: Hits) -> np.ndarray:

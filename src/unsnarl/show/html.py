@@ -1,0 +1,122 @@
+"""A page to look around in: the mesh, its paths and their insides, in one HTML file that needs nothing else.
+
+The page is the template `report.html` with one block of JSON in it: numbers of the report, names, and arrays as
+[type, base64 of the little-endian bytes]. Names occur only there, and the page's script shows them as plain text.
+Positions are centred, and scaled so that the longest side of what is drawn goes from -1 to 1.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from unsnarl.errors import BadInput
+from unsnarl.io.whole import whole_file
+from unsnarl.tangles.paths import CLOSED, KINDS
+from unsnarl.tangles.report import TangleReport
+from unsnarl.tangles.segments import hit_points
+
+LARGEST = 300_000  # faces; of a larger mesh only the surroundings of what crosses are drawn
+RINGS = 6  # of faces around those that cross
+PLAIN, LOOP, END = range(3)  # marks of the points of a path
+
+
+def write_html(report: TangleReport, path: str | Path) -> None:
+    """Write what `check` found as one HTML page, to be opened in any browser with WebGL."""
+    path = Path(path)
+    if path.suffix.lower() != ".html":
+        raise BadInput(f"{path}: pages are written as HTML: name the file *.html")
+    template = files("unsnarl.show").joinpath("report.html").read_text(encoding="utf-8")
+    before, after = template.split("@DATA@")
+    content = json.dumps(_content(report), separators=(",", ":")).replace("<", "\\u003c")
+    with whole_file(path) as temporary:
+        temporary.write_text(before + content + after, encoding="utf-8")
+
+
+def _content(report: TangleReport) -> dict:
+    """What the page shows, ready for JSON."""
+    mesh, p = report.mesh, report.path_list
+    kept = _faces_to_draw(report)
+    used = np.zeros(len(mesh.x), dtype=bool)
+    used[mesh.faces[kept]] = True
+    number = np.cumsum(used) - 1
+    points = _path_points(report)
+    to_page = _placing(np.concatenate([mesh.x[used], points]) if len(kept) else mesh.x)
+    shown = used[report.regions.vertex]
+    drawn = np.bincount(report.part_of_face(kept), minlength=len(report.parts))
+    image = np.repeat(np.arange(2 * len(p)), np.diff(report.regions.start))
+    return {
+        "vertices": len(mesh.x),
+        "faces": len(mesh.faces),
+        "hits": len(report.hits),
+        "segments": len(report.segments),
+        "counts": report.counts,
+        "kinds": KINDS,
+        "parts": [
+            {"name": part.name, "vertices": part.vertices, "faces": part.faces, "body": part.body, "drawn": int(n)}
+            for part, n in zip(report.parts, drawn)
+        ],
+        "up": 2 if np.argmin(_half_extent(mesh.x)) == 2 else 1,
+        "x": _array(to_page(mesh.x[used]), "f4"),
+        "tri": _array(number[mesh.faces[kept]], "u4"),
+        "kind": _array(p.kind, "u1"),
+        "joined": _array(p.images == 1, "u1"),
+        "meshes": _array([path.meshes for path in report.paths], "u4"),
+        "length": _array([path.length for path in report.paths], "f4"),
+        "point_start": _array(p.start + np.arange(len(p) + 1), "u4"),
+        "point": _array(to_page(points), "f4"),
+        "mark": _array(_marks(report), "u1"),
+        "inside_count": _array(np.diff(report.regions.start), "u4"),
+        "inside_start": _array(np.concatenate([[0], np.cumsum(np.bincount(image[shown], minlength=2 * len(p)))]), "u4"),
+        "inside": _array(number[report.regions.vertex[shown]], "u4"),
+    }
+
+
+def _faces_to_draw(report: TangleReport) -> np.ndarray:
+    """(k,) the faces that the page has, ascending: all, or those around what crosses."""
+    faces = report.mesh.faces
+    if len(faces) <= LARGEST:
+        return np.arange(len(faces))
+    near = np.zeros(len(report.mesh.x), dtype=bool)
+    near[faces[report.crossing_faces]] = True
+    for _ in range(RINGS - 1):
+        near[faces[near[faces].any(axis=1)]] = True
+    return np.flatnonzero(near[faces].any(axis=1))
+
+
+def _path_points(report: TangleReport) -> np.ndarray:
+    """(s + p, 3), the points of all paths, one after the other [m]."""
+    node = report.path_list.node
+    if len(node) == 0:
+        return np.zeros((0, 3))
+    at = hit_points(report.mesh, report.hits)
+    return np.where((node < 0)[:, None], report.mesh.x[np.maximum(-1 - node, 0)], at[np.maximum(node, 0)])
+
+
+def _marks(report: TangleReport) -> np.ndarray:
+    """(s + p,), PLAIN, LOOP or END for each of those points."""
+    p = report.path_list
+    mark = np.where(p.node < 0, LOOP, PLAIN)
+    number = np.arange(len(p))
+    ends = np.concatenate([p.start[:-1] + number, p.start[1:] + number])[np.tile(p.kind != CLOSED, 2)]
+    mark[ends[p.node[ends] >= 0]] = END
+    return mark
+
+
+def _placing(x: np.ndarray):
+    """The map from positions [m] to those of the page."""
+    centre = 0.5 * x.min(axis=0) + 0.5 * x.max(axis=0)
+    scale = _half_extent(x).max() or 1.0
+    return lambda points: (points - centre) / scale
+
+
+def _half_extent(x: np.ndarray) -> np.ndarray:
+    return 0.5 * x.max(axis=0) - 0.5 * x.min(axis=0)
+
+
+def _array(values, kind: str) -> list[str]:
+    return [kind, b64encode(np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()).decode("ascii")]
