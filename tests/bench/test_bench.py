@@ -2,7 +2,7 @@
 
 import json
 
-from unsnarl.bench import check, peers
+from unsnarl.bench import check, paths, peers
 from unsnarl.bench.result import BenchResult
 
 
@@ -34,3 +34,11 @@ def test_peers_run_elsewhere(monkeypatch, tmp_path):
 def test_table():
     text = str(BenchResult("x", [{"a": 1, "b": 0.5, "c": None}], {"peer": 2.0, "other": "skipped: not installed"}))
     assert "0.5" in text and "-" in text and "skipped" in text
+
+
+def test_paths_bench_on_small_tangles():
+    small = [(600, {"layers": 3, "bumps": 3.0, "height": 0.1}, 154, 4, 34)]
+    result = paths.run(table=small, copies=(1, 2))
+    table, one, two = result.rows
+    assert table["paper ms"] == 34 and table["segments"] > 0
+    assert two["segments"] == 2 * one["segments"] and two["paths"] == 2 * one["paths"]

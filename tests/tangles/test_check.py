@@ -83,7 +83,10 @@ def test_bodies_count_against_cloth_only():
 def test_report_as_json():
     report = us.check(folded_sheet.build(2000))
     content = json.loads(json.dumps(report.to_dict()))
-    assert {"vertices", "faces", "ef_pairs", "segments", "seconds"} <= set(content)
+    assert {"vertices", "faces", "ef_pairs", "segments", "counts", "paths", "seconds"} <= set(content)
+    keys = {"kind", "segments", "length", "closed", "loop_vertices", "ends", "meshes", "inside"}
+    assert all(set(path) == keys for path in content["paths"])
+    assert sum(path["segments"] for path in content["paths"]) == content["segments"]
     assert content["ef_pairs"] == len(content["crossing"]["edges"]) == len(report.ef_pairs)
     assert content["segments"] == len(content["crossing"]["face_pairs"]) == len(report.segments)
 
@@ -128,4 +131,5 @@ def test_every_real_mesh_gets_a_report(data):
     for path in sorted(data.rglob("*")):
         if path.suffix.lower() in (".obj", ".ply", ".stl", ".usd", ".glb"):
             report = us.check(us.read_mesh(path), split_non_manifold=True)
-            assert len(report.segments) >= len(report.hits) / 2
+            assert sum(path.segments for path in report.paths) == len(report.segments)
+            assert sum(report.counts.values()) == len(report.paths)

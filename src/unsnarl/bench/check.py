@@ -1,4 +1,6 @@
-"""Finding all intersections of a folded sheet, tangled and clean, beside ipctk (yes or no) and pymeshlab (face list).
+"""The whole analysis of a folded sheet, tangled and clean, beside ipctk (yes or no) and pymeshlab (face list).
+
+The analysis: hits, paths, kinds, regions, colours.
 
 The times are those of an answer for new positions of a known mesh: connectivity is made before, trees are built anew.
 The peers get the same arrays. pymeshlab has no clean separation of the two and is given its loaded mesh.
@@ -15,6 +17,7 @@ from unsnarl.io import write_mesh
 from unsnarl.mesh import TriMesh
 from unsnarl.scenes import folded_sheet
 from unsnarl.tangles.check import check
+from unsnarl.tangles.report import TangleReport
 
 LAYERS, BUMPS, HEIGHT, GAP = 7, 11, 0.3, 0.1
 NO_IPCTK = "skipped: not installed (pip install 'unsnarl[certify]')"
@@ -38,6 +41,13 @@ def sheet(triangles: int, tangled: bool) -> TriMesh:
     return folded_sheet.build(triangles, layers=LAYERS, bumps=BUMPS, height=HEIGHT if tangled else 0.0, gap=GAP)
 
 
+def analyse(mesh: TriMesh) -> TangleReport:
+    """Hits, paths, kinds, regions and colours."""
+    report = check(mesh)
+    assert report.colours is not None
+    return report
+
+
 def run(sizes: tuple[int, ...] = (100_000, 1_000_000)) -> BenchResult:
     """Rows by size and state; ratios at the first size; `growth` is our time at the last size over the first."""
     result = BenchResult("check")
@@ -45,9 +55,9 @@ def run(sizes: tuple[int, ...] = (100_000, 1_000_000)) -> BenchResult:
     for triangles in sizes:
         for tangled in (True, False):
             mesh = sheet(triangles, tangled)
-            check(mesh)  # connectivity made, kernels loaded
+            analyse(mesh)  # connectivity made, kernels loaded
             first = triangles == sizes[0]
-            seconds, report = best_time(lambda mesh=mesh: check(mesh), 7 if first else 3)
+            seconds, report = best_time(lambda mesh=mesh: analyse(mesh), 7 if first else 3)
             times[triangles, tangled] = seconds
             judge, verdict = _ipctk(mesh, 5 if first else 1)
             faces = _pymeshlab(mesh) if first else None
@@ -57,6 +67,7 @@ def run(sizes: tuple[int, ...] = (100_000, 1_000_000)) -> BenchResult:
                     "sheet": state,
                     "triangles": len(mesh.faces),
                     "hits": len(report.hits),
+                    "paths": len(report.path_list),
                     "crossing faces": len(report.crossing_faces),
                     "unsnarl s": seconds,
                     "ipctk s": judge,

@@ -25,6 +25,7 @@ def check(
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="F.json", help="Write the report as JSON; - for stdout.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="F.png", help="Draw the crossing faces in red.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="F.html", help="Write a page to look around in.")] = None,
     certify: Annotated[bool, typer.Option("--certify", help="Ask ipctk as well, and say whether it agrees.")] = False,
     split_non_manifold: Annotated[
         bool,
@@ -37,6 +38,7 @@ def check(
     bodies = body or []
     refuse_to_replace(json, ".json", [*meshes, *bodies])
     refuse_to_replace(picture, ".png", [*meshes, *bodies])
+    refuse_to_replace(html, ".html", [*meshes, *bodies])
     announce_compilation()
     cloths, solids = read_meshes(meshes), read_meshes(bodies)
 
@@ -56,6 +58,12 @@ def check(
         with working("drawing"):
             draw_report(report, picture)
         lines.append(f"picture: {picture}")
+    if html is not None:
+        from unsnarl.show.html import write_html
+
+        with working("writing the page"):
+            write_html(report, html)
+        lines.append(f"page: {html}")
     if json is not None:
         write_json(json, content)
         if str(json) != "-":

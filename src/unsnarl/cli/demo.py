@@ -13,7 +13,10 @@ Examples:
   unsnarl demo folded_sheet -o out
   unsnarl demo all"""
 
-DEMOS = {"folded_sheet": "a sheet folded over itself, checked: mesh, picture and JSON report"}
+DEMOS = {
+    "folded_sheet": "a sheet folded over itself, checked: mesh, picture and JSON report",
+    "kinds": "every kind of path, drawn into one picture",
+}
 
 
 def demo(
@@ -37,8 +40,9 @@ def demo(
     except OSError as error:
         raise BadInput(f"{folder}: cannot be made a folder: {error.strerror}") from None
     announce_compilation()
-    if name in ("folded_sheet", "all"):
-        _folded_sheet(folder)
+    for chosen, make in (("folded_sheet", _folded_sheet), ("kinds", _kinds)):
+        if name in (chosen, "all"):
+            make(folder)
     return 0
 
 
@@ -58,3 +62,19 @@ def _folded_sheet(folder: Path) -> None:
         draw_report(report, picture)
     write_json(report_file, report.to_dict())
     typer.echo(f"{report}\n\nmesh:    {mesh}\npicture: {picture}\nreport:  {report_file}")
+
+
+def _kinds(folder: Path) -> None:
+    from unsnarl.cli.files import working
+    from unsnarl.scenes.kinds import CANONICAL
+    from unsnarl.show.gallery import draw_gallery
+    from unsnarl.tangles.check import check
+
+    picture = folder / "kinds.png"
+    with working("drawing every kind"):
+        reports = {kind: check(scene.build(20)) for kind, scene in CANONICAL.items()}
+        titles = {kind: scene.__name__.rsplit(".", 1)[-1].replace("_", " ") for kind, scene in CANONICAL.items()}
+        draw_gallery({f"{' '.join(reports[kind].counts)}: {titles[kind]}": reports[kind] for kind in reports}, picture)
+    for kind, report in reports.items():
+        typer.echo(f"{kind:<8}{titles[kind]:<28}{' '.join(f'{k} x {n}' for k, n in report.counts.items())}")
+    typer.echo(f"picture: {picture}")

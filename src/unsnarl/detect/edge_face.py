@@ -70,8 +70,8 @@ def find_hits(mesh: TriMesh, x: np.ndarray | None = None, bvh: Bvh | None = None
 
     def part(k):
         return _walk(
-            point, tri, ids, spread, edge, face, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active,
-            k, parts,
+            point, tri, ids, spread, edge, face, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves,
+            bvh.active, k, parts,
         )  # fmt: skip
 
     key = np.concatenate(in_threads(part, parts))

@@ -11,8 +11,8 @@ import numpy as np
 
 from unsnarl.jit import in_threads, kernel, thread_count
 
-# |computed - exact| < BOUND * |d| * L^2 for d . (a x b), with a and b differences of at most L in each coordinate: three
-# products of a component of d with two products of two factors, each with at most 6 roundings of 2^-53, doubled.
+# |computed - exact| < BOUND * |d| * L^2 for d . (a x b), with a and b differences of at most L in each coordinate: 6
+# products of 3 factors, each with at most 6 roundings of 2^-53, and a factor of two to spare.
 BOUND = 1e-14
 
 

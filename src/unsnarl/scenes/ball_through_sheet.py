@@ -12,11 +12,11 @@ KIND = "CLOSED"
 
 
 def build(resolution: int = 20) -> list[TriMesh]:
-    """A flat sheet of 1 m, resolution squares along each side, and the upper part of a ball of 0.3 m through it."""
+    """A flat sheet of 1 m, resolution squares along each side, and a dome of 0.8 m whose top is through it."""
     uv, faces = flat_grid(np.linspace(-0.5, 0.5, resolution + 1), np.linspace(-0.5, 0.5, resolution + 1))
     sheet = bent(uv, faces, np.column_stack([uv, np.zeros(len(uv))]), "sheet")
-    x, y = uv.T * 0.6 + [[0.03], [0.017]]
-    ball = bent(0.6 * uv, faces, np.column_stack([x, y, 0.12 - 2.0 * (x**2 + y**2)]), "ball")
+    x, y = 0.8 * uv.T + [[0.03], [0.017]]
+    ball = bent(0.8 * uv, faces, np.column_stack([x, y, 0.11 - 2.0 * (x**2 + y**2)]), "ball")
     return [sheet, ball]
 
 

@@ -1,4 +1,4 @@
-"""A fold that passes through itself from inside a sheet up to its border: a cone with the loop vertex at its tip. [E fig. 3]
+"""A fold that passes through itself up to the border of a sheet: a cone with the loop vertex at its tip. [E fig. 3]
 
 The profile is that of `pinched_fold`, with the loop growing towards one border.
 """

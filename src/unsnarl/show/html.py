@@ -57,7 +57,13 @@ def _content(report: TangleReport) -> dict:
         "counts": report.counts,
         "kinds": KINDS,
         "parts": [
-            {"name": part.name, "vertices": part.vertices, "faces": part.faces, "body": part.body, "drawn": int(n)}
+            {
+                "name": _text(part.name),
+                "vertices": part.vertices,
+                "faces": part.faces,
+                "body": part.body,
+                "drawn": int(n),
+            }
             for part, n in zip(report.parts, drawn)
         ],
         "up": 2 if np.argmin(_half_extent(mesh.x)) == 2 else 1,
@@ -116,6 +122,11 @@ def _placing(x: np.ndarray):
 
 def _half_extent(x: np.ndarray) -> np.ndarray:
     return 0.5 * x.max(axis=0) - 0.5 * x.min(axis=0)
+
+
+def _text(name: str) -> str:
+    """The name with ? for what is no character: a file's name may have bytes that are none."""
+    return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def _array(values, kind: str) -> list[str]:

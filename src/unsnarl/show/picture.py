@@ -24,7 +24,7 @@ def draw_report(report: TangleReport, path: str | Path, size: tuple[int, int] = 
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise BadInput(f"{path}: pictures are written as PNG: name the file *.png")
-    pyvista = _offscreen()
+    pyvista = offscreen()
     plotter = pyvista.Plotter(off_screen=True, window_size=size)
     plotter.set_background("white")
     crossing = np.zeros(len(report.mesh.faces), dtype=bool)
@@ -60,7 +60,7 @@ def draw_report(report: TangleReport, path: str | Path, size: tuple[int, int] = 
     plotter.close()
 
 
-def _offscreen():
+def offscreen():
     """pyvista, without a screen and without its messages about having none."""
     pyvista = need("pyvista", "drawing a picture", "pictures")
     from vtkmodules.vtkCommonCore import vtkLogger, vtkObject

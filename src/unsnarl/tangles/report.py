@@ -204,6 +204,18 @@ class TangleReport:
             "seconds": self.seconds,
         }
 
+    def _path_table(self, most: int = 20) -> list[str]:
+        """A line for each of the longest paths."""
+        longest = sorted(range(len(self.paths)), key=lambda i: -self.paths[i].segments)[:most]
+        lines = ["", f"{'path':>6}  {'kind':<7}{'segments':>9}{'length m':>12}   inside vertices"]
+        for i in longest:
+            path = self.paths[i]
+            inside = " + ".join(f"{len(r):,}" for r, has in zip(path.inside, path.partitions) if has) or "-"
+            lines.append(f"{i:>6}  {path.kind:<7}{path.segments:>9,}{path.length:>12.4g}   {inside}")
+        if len(self.paths) > most:
+            lines.append(f"   ... and {len(self.paths) - most:,} shorter ones")
+        return lines
+
     def __str__(self) -> str:
         name_width = max(4, *(len(p.name) for p in self.parts))
         lines = [f"{'mesh':<{name_width}}  {'vertices':>10}  {'faces':>10}"]
@@ -218,7 +230,9 @@ class TangleReport:
             lines.append(f"{'faces involved':<28}{len(self.crossing_faces):>10,}")
             lines.append(f"{'paths':<28}{len(self.path_list):>10,}")
             lines += [f"  {kind:<26}{count:>10,}" for kind, count in self.counts.items()]
+            lines += self._path_table()
             if len(self.parts) > 1:
+                lines += ["", "pairs of faces, by mesh"]
                 for (a, b), count in self.between().items():
                     who = f"{self.parts[a].name} with {'itself' if a == b else self.parts[b].name}"
                     lines.append(f"  {who:<26}{count:>10,}")
