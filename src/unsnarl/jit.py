@@ -43,7 +43,7 @@ def announce_compilation(say=None) -> None:
         def on_start(self, event):
             if not self.said:
                 self.said = True
-                say("unsnarl: compiling its kernels for this machine; this happens once and takes under a minute ...")
+                say("unsnarl: compiling kernels for this machine (under a minute; they are kept for the next time) ...")
 
         def on_end(self, event):
             pass
@@ -52,10 +52,13 @@ def announce_compilation(say=None) -> None:
 
 
 def thread_count() -> int:
-    """Threads to use: UNSNARL_THREADS, or as many as there are cores for this process."""
-    wanted = os.environ.get("UNSNARL_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
+    """Threads to use: UNSNARL_THREADS if it is 1 to 256, or as many as there are cores for this process."""
+    try:
+        wanted = int(os.environ.get("UNSNARL_THREADS", "0"))
+    except ValueError:
+        wanted = 0
+    if 1 <= wanted <= 256:
+        return wanted
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -2,11 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 
 import unsnarl as us
@@ -164,16 +164,61 @@ def test_compiling_is_announced_once_with_an_empty_cache(clean, tmp_path):
     assert second.returncode == 0 and second.stderr == ""
 
 
-def test_interrupting_leaves_nothing_behind(tmp_path):
-    x = np.random.default_rng(0).standard_normal((40_000, 3))
-    faces = np.random.default_rng(1).integers(0, 39_000, (60_000, 3))
-    faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
-    us.write_mesh(tmp_path / "soup.npz", (x, faces))
-    command = [sys.executable, "-m", "unsnarl", "check", "soup.npz", "--json", "r.json", "--split-non-manifold"]
+@pytest.mark.parametrize("after", [0.3, 0.8, 1.0, 1.2, 1.4, 1.8])
+def test_interrupting_leaves_nothing_behind(tmp_path, after):
+    sheet = folded_sheet.build(400_000, layers=7, bumps=11, height=0.3, gap=0.1)
+    us.write_mesh(tmp_path / "sheet.npz", sheet)
+    command = [sys.executable, "-m", "unsnarl", "check", "sheet.npz", "--json", "r.json", "--picture", "p.png"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    time.sleep(1.5)
-    process.send_signal(2)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted" in err and "Traceback" not in err
-    assert [p.name for p in tmp_path.iterdir()] == ["soup.npz"]
+    left = {p.name for p in tmp_path.iterdir()}
+    if process.returncode == 1:  # it was done before
+        assert left == {"sheet.npz", "r.json", "p.png"}
+    elif after >= 0.8:  # before that Python itself is still starting
+        assert process.returncode == 130
+        assert "interrupted" in err and "Traceback" not in err
+        assert left <= {"sheet.npz", "p.png", "r.json"}
+
+
+def test_nothing_is_written_when_one_output_is_impossible(tangled, tmp_path, capsys):
+    (tmp_path / "folder.json").mkdir()
+    refused(capsys, "check", tangled, "--picture", tmp_path / "p.png", "--json", tmp_path / "folder.json")
+    refused(capsys, "check", tangled, "--picture", tmp_path / "same.png", "--json", tmp_path / "same.png")
+    assert not (tmp_path / "p.png").exists() and not (tmp_path / "same.png").exists()
+
+
+def test_output_that_cannot_be_written_is_not_called_a_tangle(clean):
+    command = f"{sys.executable} -m unsnarl check {clean}"
+    for end in ("> /dev/full", "--json - > /dev/full", "--json /dev/full"):
+        done = subprocess.run(f"{command} {end}", shell=True, capture_output=True, text=True)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and "No space" in done.stderr
+    assert subprocess.run(f"{command} --json /dev/null", shell=True, capture_output=True).returncode == 0
+    assert subprocess.run(f"{command} 2>&-", shell=True, capture_output=True).returncode == 0
+    assert subprocess.run(f"{command}.missing.obj 2>&-", shell=True, capture_output=True).returncode == 2
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "abc", "²", "1000000", ""])
+def test_odd_numbers_of_threads(clean, threads, monkeypatch):
+    monkeypatch.setenv("UNSNARL_THREADS", threads)
+    assert run(["check", str(clean)]) == 0
+
+
+def test_a_link_to_a_report_stays_a_link(clean, tmp_path):
+    (tmp_path / "real.json").write_text("{}")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    assert run(["check", str(clean), "--json", str(tmp_path / "link.json")]) == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["ef_pairs"] == 0
+
+
+def test_pipes_are_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe.obj")
+    refused(capsys, "check", tmp_path / "pipe.obj")
+
+
+def test_the_same_file_twice(clean, capsys):
+    run(["check", str(clean), "--body", str(clean), "--json", "-"])
+    names = [mesh["name"] for mesh in json.loads(capsys.readouterr().out)["meshes"]]
+    assert len(set(names)) == 2

@@ -561,3 +561,23 @@ def test_many_damaged_stages(data, tmp_path, ending, capfd):
     write_mesh(tmp_path / f"shirt{ending}", read_mesh(data / "garments" / "unisex_shirt.usd"))
     for seed, name in enumerate(("moving", "shirt")):
         survive(tmp_path / f"a{ending}", (tmp_path / f"{name}{ending}").read_bytes(), 300, seed, capfd)
+
+
+@pytest.mark.parametrize(
+    "metadata, inside", [("(subLayers = [@nope.usda@])", ""), ("", "(references = @nope.usda@</a>)")]
+)
+def test_what_a_stage_refers_to_has_to_be_there(tmp_path, metadata, inside):
+    path = tmp_path / "outfit.usda"
+    path.write_text(
+        f"""#usda 1.0
+{metadata}
+def Mesh "shirt" {inside}
+{{
+    int[] faceVertexCounts = [3]
+    int[] faceVertexIndices = [0, 1, 2]
+    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
+}}
+"""
+    )
+    with pytest.raises(BadInput, match=r"not there: .*nope"):
+        read_mesh(path)

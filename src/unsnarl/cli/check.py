@@ -33,25 +33,32 @@ def check(
     ] = False,
 ) -> int:
     from unsnarl.cli.files import read_meshes, refuse_to_replace, working, write_json
+    from unsnarl.errors import BadInput
     from unsnarl.jit import announce_compilation
 
     bodies = body or []
-    refuse_to_replace(json, ".json", [*meshes, *bodies])
-    refuse_to_replace(picture, ".png", [*meshes, *bodies])
-    refuse_to_replace(html, ".html", [*meshes, *bodies])
+    for target, suffix, rest in (
+        (json, ".json", [picture, html]),
+        (picture, ".png", [json, html]),
+        (html, ".html", [json, picture]),
+    ):
+        refuse_to_replace(target, suffix, [*meshes, *bodies, *rest])
+    if picture is not None and picture.suffix.lower() != ".png":
+        raise BadInput(f"{picture}: pictures are written as PNG: name the file *.png")
     announce_compilation()
-    cloths, solids = read_meshes(meshes), read_meshes(bodies)
+    read = read_meshes([*meshes, *bodies])
+    cloths, solids = read[: len(meshes)], read[len(meshes) :]
 
     from unsnarl.tangles.check import check as find
 
     with working("looking for intersections"):
         report = find(cloths, bodies=solids, split_non_manifold=split_non_manifold)
-    content = report.to_dict()
     lines = [str(report)]
+    opinion = None
     if certify:
         with working("asking ipctk"):
-            content["certified"] = report.second_opinion()
-        lines.append(_in_words(content["certified"], report.clean))
+            opinion = report.second_opinion()
+        lines.append(_in_words(opinion, report.clean))
     if picture is not None:
         from unsnarl.show.picture import draw_report
 
@@ -65,7 +72,7 @@ def check(
             write_html(report, html)
         lines.append(f"page: {html}")
     if json is not None:
-        write_json(json, content)
+        write_json(json, report.to_dict() | ({"certified": opinion} if opinion else {}))
         if str(json) != "-":
             lines.append(f"report: {json}")
     typer.echo("\n".join(lines), err=str(json) == "-")

@@ -59,7 +59,7 @@ def _folded_sheet(folder: Path) -> None:
     with working("looking for intersections"):
         report = check(sheet)
     with working("drawing"):
-        draw_report(report, picture)
+        draw_report(report, picture, up="z")
     write_json(report_file, report.to_dict())
     typer.echo(f"{report}\n\nmesh:    {mesh}\npicture: {picture}\nreport:  {report_file}")
 

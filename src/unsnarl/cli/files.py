@@ -13,7 +13,7 @@ from unsnarl.errors import BadInput
 @contextmanager
 def working(what: str):
     """Show on a terminal what is going on, and for how long, until it is done."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
@@ -26,32 +26,34 @@ def working(what: str):
 
 
 def read_meshes(paths: list[Path]) -> list:
-    """Read several meshes, each named by its file (the path, where two have the same name)."""
+    """Read several meshes, each named by its file: by the path where two have one name, numbered where two are one."""
     from unsnarl.io import read_mesh
 
     meshes = []
-    for path in paths:
+    for k, path in enumerate(paths):
         with working(f"reading {path}"):
             mesh = read_mesh(path)
         once = sum(other.name == path.name for other in paths) == 1
-        meshes.append(mesh.named(path.name if once else str(path)))
+        again = paths[:k].count(path)
+        meshes.append(mesh.named((path.name if once else str(path)) + (f" ({again + 1})" if again else "")))
     return meshes
 
 
-def refuse_to_replace(target: Path | None, suffix: str, inputs: list[Path]) -> None:
-    """Raise `BadInput` where a report would destroy something else: an input, or a file of another kind."""
+def refuse_to_replace(target: Path | None, suffix: str, others: list[Path | None]) -> None:
+    """Raise `BadInput` where a report would destroy something else: an input, another report, a file of another kind.
+
+    A report of the same kind is replaced.
+    """
     if target is None or str(target) == "-":
         return
-    if any(_same(target, path) for path in inputs):
-        raise BadInput(f"{target}: is an input and will not be written over")
-    if target.exists() and target.suffix.lower() != suffix:
+    if any(path is not None and target.resolve() == path.resolve() for path in others):
+        raise BadInput(f"{target}: is named twice; an input or another report will not be written over")
+    if target.is_dir():
+        raise BadInput(f"{target}: cannot be written: it is a folder")
+    if target.is_file() and target.suffix.lower() != suffix:
         raise BadInput(f"{target}: exists and is not a {suffix} file; it will not be written over")
     if not target.resolve().parent.is_dir():
         raise BadInput(f"{target}: cannot be written: there is no folder {target.parent}")
-
-
-def _same(a: Path, b: Path) -> bool:
-    return a.resolve() == b.resolve()
 
 
 def write_json(target: Path, content: dict) -> None:
@@ -61,6 +63,9 @@ def write_json(target: Path, content: dict) -> None:
     text = json.dumps(content, indent=1)
     if str(target) == "-":
         sys.stdout.write(text + "\n")
+        return
+    if target.exists() and not target.is_file():  # a device, such as /dev/null
+        target.write_text(text + "\n", encoding="utf-8")
         return
     with whole_file(target) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 import typer
@@ -51,19 +53,50 @@ def run(arguments: list[str] | None = None) -> int:
         code = app(args=arguments, prog_name="unsnarl", standalone_mode=False)
     except UsageError as error:
         return _refuse(error.format_message())
-    except (BadInput, MemoryError) as error:
-        return _refuse(str(error) or "out of memory")
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    if code == INTERRUPTED:  # typer makes this of Ctrl-C itself
-        typer.echo("unsnarl: interrupted; nothing half-written is left behind", err=True)
+    except BadInput as error:
+        return _refuse(str(error))
+    except BrokenPipeError:  # nobody reads on, as with `| head`
+        return _leave_quietly()
+    except OSError as error:
+        return _refuse(f"cannot go on: {error.strerror or error}")
+    except MemoryError:
+        return _refuse("there is not enough memory for this")
+    except Exception as error:
+        if os.environ.get("UNSNARL_TRACEBACK"):
+            raise
+        return _refuse(f"this is a fault of unsnarl: {type(error).__name__}: {error} (UNSNARL_TRACEBACK=1 says where)")
     return code if isinstance(code, int) else 0
 
 
 def _refuse(message: str) -> int:
-    typer.echo("unsnarl: " + " ".join(message.split()), err=True)
+    if sys.stderr is not None:
+        typer.echo("unsnarl: " + " ".join(message.split()), err=True)
     return 2
 
 
+def _leave_quietly() -> int:
+    """Keep Python from complaining about a closed pipe when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _interrupted(signal_number, frame) -> None:
+    """Leave at once. An exception raised here could surface inside a compiled kernel, which does not survive it."""
+    from unsnarl.io.whole import remove_unfinished
+
+    remove_unfinished()
+    if sys.stderr is not None:
+        shown_again = "\x1b[?25h" if sys.stderr.isatty() else ""  # the cursor, which a progress bar hides
+        os.write(sys.stderr.fileno(), f"{shown_again}unsnarl: interrupted; nothing half-written is left\n".encode())
+    os._exit(INTERRUPTED)
+
+
 def main() -> None:
-    sys.exit(run())
+    signal.signal(signal.SIGINT, _interrupted)
+    code = run()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _leave_quietly() if isinstance(error, BrokenPipeError) else _refuse(f"cannot go on: {error.strerror}")
+        os._exit(code)
+    sys.exit(code)

@@ -42,7 +42,7 @@ EXTENSIONS = tuple(_MODULE)
 
 def read_mesh(path: str | Path) -> TriMesh:
     """The mesh in a file; where a file or numbered files hold motion, its rest pose, or else frame 0."""
-    path = Path(path)
+    path = _path(path)
     with _reading(path):
         if path.is_dir():
             raise BadInput("is a folder, not a mesh file")
@@ -51,13 +51,13 @@ def read_mesh(path: str | Path) -> TriMesh:
         return read_mesh(numbered[0])
     module = _format(path)
     with _reading(path):
-        path.open("rb").close()
+        _only_files(path)
         return module.read(path)
 
 
 def write_mesh(path: str | Path, mesh: TriMesh) -> None:
     """Write a mesh (or a pair of arrays, vertices (n, 3) and faces (m, 3)). An existing file is replaced."""
-    path = Path(path)
+    path = _path(path)
     mesh = as_mesh(mesh, path.stem)
     module = _format(path)
     with _writing(path), whole_file(path) as temporary:
@@ -73,7 +73,7 @@ def read_frames(path: str | Path, *, mesh: TriMesh | str | Path | None = None) -
     mesh : the mesh that a point cache (.pc2, which has no faces) moves, or its file; by default the mesh file
            beside the cache, of the same name.
     """
-    path = Path(path)
+    path = _path(path)
     with _reading(path):
         numbered = sequence.files(path) if path.is_dir() or sequence.is_numbered(path) else None
         if mesh is not None and (numbered or path.suffix.lower() != ".pc2"):
@@ -84,7 +84,7 @@ def read_frames(path: str | Path, *, mesh: TriMesh | str | Path | None = None) -
         mesh = read_mesh(mesh)
     module = _format(path)
     with _reading(path):
-        path.open("rb").close()
+        _only_files(path)
         if mesh is not None:
             return module.read_frames(path, mesh)
         if hasattr(module, "read_frames"):
@@ -99,7 +99,9 @@ def write_frames(path: str | Path, frames: Frames) -> None:
     A format without motion gets numbered files, from 0: "cloth_####.obj" and "cloth_%04d.obj" say how, and
     "cloth.obj" stands for "cloth_####.obj" unless there is one frame. A point cache gets a mesh beside it.
     """
-    path = Path(path)
+    path = _path(path)
+    if not isinstance(frames, Frames):
+        raise BadInput(f"{path}: expected Frames to write, got {type(frames).__name__}")
     module = _format(path)
     in_motion = hasattr(module, "write_frames")
     if sequence.is_pattern(path) or (not in_motion and len(frames) > 1):
@@ -115,6 +117,13 @@ def write_frames(path: str | Path, frames: Frames) -> None:
             _write_beside(module, path, frames.mesh)
 
 
+def _path(path) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise BadInput(f"expected the path of a file, got {type(path).__name__}") from None
+
+
 def _format(path: Path):
     """The module for the extension of `path`."""
     name = _MODULE.get(path.suffix.lower())
@@ -122,6 +131,13 @@ def _format(path: Path):
         said = f"of the unknown format {path.suffix!r}" if path.suffix else "without an extension"
         raise BadInput(f"{path}: a file {said}; known are {' '.join(EXTENSIONS)}")
     return importlib.import_module(f"unsnarl.io.{name}")
+
+
+def _only_files(path: Path) -> None:
+    """A pipe would be waited for, a device might never end."""
+    if path.exists() and not path.is_file():
+        raise BadInput("is not a file that can be read from end to end")
+    path.open("rb").close()
 
 
 def _write_beside(module, path: Path, mesh: TriMesh) -> None:
@@ -160,5 +176,6 @@ def _writing(path: Path) -> Iterator[None]:
 
 def _message(path: Path, what: BadInput | str) -> str:
     """One line that names the file once: a mesh under construction calls itself by the stem."""
-    said = str(what).removeprefix(f"{path}: ").removeprefix(f"{path.stem}: ")
+    stem = " ".join(path.stem.split())
+    said = str(what).removeprefix(f"{path}: ").removeprefix(f"{path.stem}: ").removeprefix(f"{stem}: ")
     return f"{path}: {' '.join(said.split())}"

@@ -156,6 +156,8 @@ def _at_uri(path: Path, uri) -> bytes | None:
         except binascii.Error as error:
             raise BadInput(f"a buffer is not base64 ({error})") from None
     beside = path.parent / unquote(uri)
+    if beside.exists() and not beside.is_file():
+        raise BadInput(f"its buffer {uri[:80]!r} is not a file")
     try:
         return beside.read_bytes()
     except (OSError, ValueError):

@@ -36,7 +36,9 @@ def main(stage_file: str, arrays_file: str, answer_file: str, what: str) -> None
 
         memory = limit_memory()
         try:
-            answer = describe(Usd.Stage.Open(stage_file), put, what == "frames", memory)
+            stage = Usd.Stage.Open(stage_file)
+            refuse_incomplete(stage)
+            answer = describe(stage, put, what == "frames", memory)
         except Refused as error:
             answer = {"error": str(error)}
         except Exception as error:  # whatever usd-core or its Python side makes of a damaged stage
@@ -44,6 +46,13 @@ def main(stage_file: str, arrays_file: str, answer_file: str, what: str) -> None
             answer = {"error": "cannot be read as USD" + (f": it makes no sense in line {line[1]}" if line else "")}
     with open(answer_file, "w", encoding="utf-8") as out:
         json.dump(answer, out)
+
+
+def refuse_incomplete(stage) -> None:
+    """A layer or reference that is not there would be left out without a word."""
+    for error in stage.GetCompositionErrors():
+        named = re.search(r"@([^@]+)@", str(error))
+        raise Refused(f"refers to something that is not there: {named[1] if named else str(error)[:120]}")
 
 
 def limit_memory() -> int:

@@ -10,6 +10,14 @@ from pathlib import Path
 
 from unsnarl.errors import BadInput
 
+_unfinished: set[Path] = set()
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files that are being written; for a program that is about to end abruptly."""
+    for temporary in list(_unfinished):
+        temporary.unlink(missing_ok=True)
+
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
@@ -17,7 +25,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
     Whatever goes wrong, an interruption included, the temporary file is removed and `path` is as it was before.
     """
-    path = Path(path)
+    path = Path(path).resolve()  # a link stays; what it points to is replaced
     if path.is_dir():
         raise BadInput(f"{path}: cannot be written: it is a folder")
     try:
@@ -26,6 +34,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
     os.close(handle)
     temporary = Path(name)
+    _unfinished.add(temporary)
     try:
         yield temporary
         umask = os.umask(0)
@@ -36,3 +45,4 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+        _unfinished.discard(temporary)

@@ -51,6 +51,7 @@ def triangulate(x: np.ndarray, start: np.ndarray, vertices: np.ndarray) -> tuple
         i = np.searchsorted(start, wrong[0], side="right") - 1
         raise BadInput(f"polygon {i} names a vertex out of range ({vertices[wrong[0]]}, vertices: {len(x)})")
 
+    _refuse_repeated(size, vertices)
     start, vertices = ints(start), ints(vertices)
     cuts = size - 2
     face_polygon = np.repeat(np.arange(len(size), dtype=np.int32), cuts)
@@ -63,6 +64,16 @@ def triangulate(x: np.ndarray, start: np.ndarray, vertices: np.ndarray) -> tuple
         ears = _clip_ears(_projected(x[vertices[start[i] : start[i + 1]]]))
         corner[first_face[i] : first_face[i + 1]] = ears + start[i]
     return vertices[corner], Polygons(start, vertices, corner, face_polygon)
+
+
+def _refuse_repeated(size, vertices):
+    """Raise `BadInput` where a polygon names a vertex twice."""
+    polygon = np.repeat(np.arange(len(size)), size)
+    order = np.lexsort((vertices, polygon))
+    again = (np.diff(vertices[order]) == 0) & (np.diff(polygon[order]) == 0)
+    if again.any():
+        at = order[:-1][again].min()
+        raise BadInput(f"polygon {polygon[at]} names a vertex twice ({vertices[at]})")
 
 
 def _not_fans(x, vertices, corner, face_polygon, size):

@@ -60,6 +60,7 @@ class TriMesh:
 
     def __post_init__(self):
         fix = object.__setattr__
+        fix(self, "name", " ".join(str(self.name).split()))
         fix(self, "x", _positions(self.x, self.name))
         fix(self, "faces", _faces(self.faces, len(self.x), self.name))
         m = len(self.faces)
@@ -85,9 +86,14 @@ class TriMesh:
             if self.rest.shape != (m, 2, 2) or not np.isfinite(self.rest).all():
                 raise BadInput(f"{self.name}: rest shapes must be finite, of shape ({m}, 2, 2)")
         if self.origin is not None:
-            fix(self, "origin", ints(self.origin))
-            if self.origin.shape != (len(self.x),):
+            origin = _whole(self.origin, f"{self.name}: origin must be whole numbers")
+            if origin.shape != (len(self.x),) or origin.min() < 0 or origin.max() >= len(self.x):
                 raise BadInput(f"{self.name}: origin must name one vertex for each of {len(self.x)}")
+            fix(self, "origin", ints(origin))
+        for group, members in self.groups.items():
+            members = _whole(members, f"{self.name}: group {group!r} must hold whole numbers")
+            if members.size and (members.min() < 0 or members.max() >= m):
+                raise BadInput(f"{self.name}: group {group!r} names a face that does not exist")
 
     def __repr__(self) -> str:
         return f"TriMesh({self.name!r}, {len(self.x)} vertices, {len(self.faces)} faces)"
@@ -288,7 +294,10 @@ def split_non_manifold(mesh: TriMesh) -> TriMesh:
 def _numbers(a, trouble: str) -> np.ndarray:
     """A C-contiguous float64 copy of `a`, or `BadInput`."""
     try:
-        return np.array(a, dtype=np.float64, order="C")
+        a = np.array(a, order="C")
+        if a.size and a.dtype.kind not in "fiubO":  # text, complex numbers, dates
+            raise BadInput(trouble)
+        return np.ascontiguousarray(a, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise BadInput(trouble) from None
 

@@ -21,7 +21,7 @@ from unsnarl.tangles.report import TangleReport
 from unsnarl.tangles.segments import hit_points
 
 LARGEST = 300_000  # faces; of a larger mesh only the surroundings of what crosses are drawn
-RINGS = 6  # of faces around those that cross
+RINGS = 20  # of faces around those that cross, at most
 PLAIN, LOOP, END = range(3)  # marks of the points of a path
 
 
@@ -89,9 +89,14 @@ def _faces_to_draw(report: TangleReport) -> np.ndarray:
         return np.arange(len(faces))
     near = np.zeros(len(report.mesh.x), dtype=bool)
     near[faces[report.crossing_faces]] = True
+    kept = np.flatnonzero(near[faces].any(axis=1))
     for _ in range(RINGS - 1):
-        near[faces[near[faces].any(axis=1)]] = True
-    return np.flatnonzero(near[faces].any(axis=1))
+        near[faces[kept]] = True
+        wider = np.flatnonzero(near[faces].any(axis=1))
+        if len(wider) > LARGEST:
+            break
+        kept = wider
+    return kept
 
 
 def _path_points(report: TangleReport) -> np.ndarray:

@@ -16,10 +16,11 @@ CROSSING = "#d1332e"
 LINE = "#ffd23f"
 
 
-def draw_report(report: TangleReport, path: str | Path, size: tuple[int, int] = (1600, 1200)) -> None:
+def draw_report(report: TangleReport, path: str | Path, *, up: str = "y", size: tuple[int, int] = (1600, 1200)) -> None:
     """Draw what `check` found into a PNG file.
 
     Crossing faces are red, the lines along which they cross yellow; bodies are see-through.
+    up : the axis that points upwards, "y" or "z"
     """
     path = Path(path)
     if path.suffix.lower() != ".png":
@@ -53,7 +54,7 @@ def draw_report(report: TangleReport, path: str | Path, size: tuple[int, int] = 
             line_width=8,
             render_lines_as_tubes=True,
         )
-    _look(plotter, report.mesh.x)
+    _look(plotter, report.mesh.x, up)
     plotter.enable_anti_aliasing("ssaa")
     with whole_file(path) as temporary:
         plotter.screenshot(temporary)
@@ -70,11 +71,10 @@ def offscreen():
     return pyvista
 
 
-def _look(plotter, x: np.ndarray) -> None:
-    """Look down at the middle from the front: y is up, unless the mesh lies flat like a sheet with z up."""
-    up = 2 if np.argmin(np.ptp(x, axis=0)) == 2 else 1
-    front = np.array([0.6, 0.5, 1.0]) if up == 1 else np.array([0.6, -1.0, 0.8])
+def _look(plotter, x: np.ndarray, up: str) -> None:
+    """Look down at the middle from the front."""
+    front = np.array([0.6, 0.5, 1.0]) if up == "y" else np.array([0.6, -1.0, 0.8])
     centre = 0.5 * (x.min(axis=0) + x.max(axis=0))
-    plotter.camera_position = [tuple(centre + front), tuple(centre), tuple(np.eye(3)[up])]
+    plotter.camera_position = [tuple(centre + front), tuple(centre), tuple(np.eye(3)["xyz".index(up)])]
     plotter.reset_camera()
-    plotter.camera.zoom(1.2)
+    plotter.camera.zoom(1.1)

@@ -206,14 +206,15 @@ class TangleReport:
 
     def _path_table(self, most: int = 20) -> list[str]:
         """A line for each of the longest paths."""
-        longest = sorted(range(len(self.paths)), key=lambda i: -self.paths[i].segments)[:most]
+        at = hit_points(self.mesh, self.hits)
+        longest = np.argsort(-np.diff(self.path_list.start), kind="stable")[:most]
         lines = ["", f"{'path':>6}  {'kind':<7}{'segments':>9}{'length m':>12}   inside vertices"]
         for i in longest:
-            path = self.paths[i]
+            path = self._path(i, at)
             inside = " + ".join(f"{len(r):,}" for r, has in zip(path.inside, path.partitions) if has) or "-"
             lines.append(f"{i:>6}  {path.kind:<7}{path.segments:>9,}{path.length:>12.4g}   {inside}")
-        if len(self.paths) > most:
-            lines.append(f"   ... and {len(self.paths) - most:,} shorter ones")
+        if len(self.path_list) > most:
+            lines.append(f"   ... and {len(self.path_list) - most:,} shorter ones")
         return lines
 
     def __str__(self) -> str:
