@@ -128,3 +128,11 @@ def test_touching_borders_give_one_of_the_seven_kinds(scene, squares):
 def test_folded_sheet():
     folded_sheet.check(3000)
     assert_invariants(us.check(folded_sheet.build(1500)))
+
+
+@pytest.mark.parametrize("triangles", [3_000, 7_000, 20_000, 50_000])
+def test_the_inside_of_a_fold_at_the_border_grows_with_the_mesh(triangles):
+    """The share of the vertices inside does not depend on how fine the mesh is."""
+    report = us.check(folded_sheet.build(triangles))
+    (path,) = [path for path in report.paths if path.kind == "BLI"]
+    assert 0.02 < len(path.inside[0]) / len(report.mesh.x) < 0.05

@@ -39,6 +39,7 @@ class Paths:
     edge_start, edge   : (2 p + 1,), (c,) int32, the mesh edges that image k of path i crosses, in order, at 2 i + k
     face_start, run    : (2 p + 1,), (r,) int32, the faces that it runs through, in order
     divides  : (2 p,) bool, images that are closed or go from boundary to boundary: they may partition the surface
+    tip      : (p,) int32, for BLI the place in `run` of the last face before the loop vertex; -1 else
     """
 
     kind: np.ndarray
@@ -52,6 +53,7 @@ class Paths:
     face_start: np.ndarray
     run: np.ndarray
     divides: np.ndarray
+    tip: np.ndarray
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -66,11 +68,11 @@ def trace_paths(mesh: TriMesh, hits: Hits, segments: Segments) -> Paths:
     start, segment, face, node, swapped = _join_crosses(
         chain_start, segment, face, node, swapped, hits.edge, t.edge_faces
     )
-    kind, images, edge_start, edge, face_start, run, divides = _images(
+    kind, images, edge_start, edge, face_start, run, divides, tip = _images(
         start, face, node, swapped, hits.edge, hits.face, t.edges, t.face_edges, t.edge_faces, t.edge_face_count,
         mesh.faces, mesh.x, int(np.diff(t.fan_start).max()),
     )  # fmt: skip
-    return Paths(kind, start, segment, face, node, images, edge_start, edge, face_start, run, divides)
+    return Paths(kind, start, segment, face, node, images, edge_start, edge, face_start, run, divides, tip)
 
 
 @kernel
@@ -254,6 +256,7 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
     kind = np.empty(paths, np.int8)
     images = np.full(paths, 2, np.int8)
     divides = np.zeros(2 * paths, np.bool_)
+    tip = np.full(paths, -1, np.int32)
     edge_start = np.zeros(2 * paths + 1, np.int32)
     face_start = np.zeros(2 * paths + 1, np.int32)
     room = 4 * (s + paths) + 64
@@ -321,6 +324,8 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
                     g = face[hi - 1, 1] if image == 0 else face[lo, 0]
                 else:
                     f = g = -1
+                if k == BLI and image == 0:
+                    tip[p] = nf - 1
                 if f != g:
                     v = -1 - n
                     e0 = edge_at(face_edges, edges, f, v, -1)
@@ -356,4 +361,4 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
                     divides[slot] = True
                 elif k in (BB_II, CROSS):
                     divides[slot] = _owns(edge_faces, hit_edge, first, face[lo], image)
-    return kind, images, edge_start, edge[:ne].copy(), face_start, run[:nf].copy(), divides
+    return kind, images, edge_start, edge[:ne].copy(), face_start, run[:nf].copy(), divides, tip

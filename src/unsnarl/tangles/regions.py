@@ -8,8 +8,8 @@ curve need not, on a surface with handles): there is no inside. Area is that of 
 each of its vertices.
 
 A BLI image does not partition anything. Within a disc around its loop vertex, of the radius at which the nearer of its
-two ends lies (E's heuristic, with distances along edges), it does; where the mesh is too coarse for that, the disc is
-made smaller until it does, or nothing is left.
+two ends lies (E's heuristic, with distances along edges), its part through that vertex does; where the mesh is too
+coarse for that, the disc is made smaller until it does, or nothing is left.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fill_regions(mesh: TriMesh, paths: Paths) -> Regions:
         bli, paths.start, paths.node, paths.face_start, paths.run, mesh.faces, mesh.x, t.fan_start, t.fan_faces
     )
     insides = _fill(
-        paths.edge_start, paths.edge, paths.face_start, paths.run, paths.divides, bli, *discs, mesh.faces,
+        paths.edge_start, paths.edge, paths.face_start, paths.run, paths.divides, paths.tip, *discs, mesh.faces,
         t.face_edges, t.fan_start, t.fan_faces, vertex_area, len(t.edges),
     )  # fmt: skip
     return Regions(*insides)
@@ -116,7 +116,7 @@ def _discs(bli, start, node, face_start, run, faces, x, fan_start, fan_faces):
 
 @kernel
 def _fill(
-    edge_start, edge, face_start, run, divides, bli, radius, disc_start, disc_vertex, disc_distance, faces,
+    edge_start, edge, face_start, run, divides, tip, radius, disc_start, disc_vertex, disc_distance, faces,
     face_edges, fan_start, fan_faces, vertex_area, edge_count,
 ):  # fmt: skip
     images = edge_start.shape[0] - 1
@@ -133,14 +133,14 @@ def _fill(
     attempt = 0
     for image in range(images):
         p = image // 2
-        limited = bli[p] and image % 2 == 0
+        limited = tip[p] >= 0 and image % 2 == 0
         if limited:
             for i in range(disc_start[p], disc_start[p + 1]):
                 reach[disc_vertex[i]] = disc_distance[i]
         limit = radius[p] if limited else np.inf
         while divides[image] or limited:
             inside, length = _two_fills(
-                image, attempt, limited, limit, edge_start, edge, face_start, run, faces, face_edges, fan_start,
+                image, attempt, limited, limit, tip[p], edge_start, edge, face_start, run, faces, face_edges, fan_start,
                 fan_faces, vertex_area, cut, vertex_mark, side, reach, queue,
             )  # fmt: skip
             attempt += 1
@@ -170,33 +170,49 @@ def _fill(
 
 
 @kernel
+def _touches(faces, f, reach, limit):
+    """Whether a corner of face f is within the disc."""
+    return reach[faces[f, 0]] <= limit or reach[faces[f, 1]] <= limit or reach[faces[f, 2]] <= limit
+
+
+@kernel
 def _two_fills(
-    image, attempt, limited, limit, edge_start, edge, face_start, run, faces, face_edges, fan_start, fan_faces,
+    image, attempt, limited, limit, tip, edge_start, edge, face_start, run, faces, face_edges, fan_start, fan_faces,
     vertex_area, cut, vertex_mark, side, reach, queue,
 ):  # fmt: skip
     """(the inside's row of `queue`, its length), or (-1, 0) where the image does not partition."""
-    for i in range(edge_start[image], edge_start[image + 1]):
+    first, last = face_start[image], face_start[image + 1]
+    first_edge, last_edge = edge_start[image], edge_start[image + 1]
+    if limited:  # the part of the curve on both sides of the loop vertex up to where it leaves the disc
+        if last - first != last_edge - first_edge:
+            return -1, 0
+        whole_first, whole_last = first, last
+        first, last = tip, tip + 1
+        while first > whole_first and _touches(faces, run[first - 1], reach, limit):
+            first -= 1
+        while last < whole_last and _touches(faces, run[last], reach, limit):
+            last += 1
+        first_edge, last_edge = first_edge + first - whole_first, first_edge + last - whole_first
+    for i in range(first_edge, last_edge):
         e = edge[i]
         cut[e] = -1 if cut[e] == attempt else attempt
     length = np.zeros(2, np.int64)
     area = np.zeros(2)
     # the corners of the faces along the image, face by face: each shares a coloured corner with those before
-    for i in range(face_start[image], face_start[image + 1]):
+    for i in range(first, last):
         f = run[i]
         known = -1
         for k in range(3):
             if vertex_mark[faces[f, k]] == attempt:
                 known = k
         if known < 0:
-            if i > face_start[image] and not limited:
+            if length[0] > 0:
                 return -1, 0
             for k in range(3):
-                if known < 0 and (not limited or reach[faces[f, k]] <= limit):
+                if not limited or reach[faces[f, k]] <= limit:
                     known = k
             if known < 0:
                 continue
-            if i > face_start[image] and length[0] + length[1] > 0:
-                continue  # outside the part of the disc that is being filled; reached by the fill if at all
             v = faces[f, known]
             vertex_mark[v] = attempt
             side[v] = 0
