@@ -62,6 +62,11 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_pools: dict[int, ThreadPoolExecutor] = {}  # by number of threads; kept, since starting threads takes a while
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.clear)  # a child process has none of the threads
+
+
 def in_threads(function, parts: int) -> list:
     """[function(0), ..., function(parts - 1)], in that order, on all threads.
 
@@ -70,10 +75,11 @@ def in_threads(function, parts: int) -> list:
     threads = min(thread_count(), parts)
     if threads == 1:
         return [function(part) for part in range(parts)]
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(function, part) for part in range(parts)]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:  # an interruption does not wait for parts that have not begun
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    if threads not in _pools:
+        _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="unsnarl")
+    futures = [_pools[threads].submit(function, part) for part in range(parts)]
+    try:
+        return [future.result() for future in futures]
+    finally:  # after an interruption, parts that have not begun need not
+        for future in futures:
+            future.cancel()

@@ -295,7 +295,7 @@ def test_plain_off_round_trip(tmp_path_factory, mesh):
         (OFF.replace(b"3\t0 2 1", b"2 0 1"), "line 9: a face needs at least 3 corners"),
         (OFF.replace(b"3\t0 2 1", b"4 0 2 1"), "line 9: the face has fewer corners than it says"),
         (OFF.replace(b"3\t0 2 1", b"3 0 2 4"), "line 9: the face names a vertex that is none of the 4"),
-        (OFF.replace(b"3\t0 2 1", b"3 0 2 0"), "face 2 names a vertex twice"),
+        (OFF.replace(b"3\t0 2 1", b"3 0 2 0"), "polygon 1 names a vertex twice"),
         (OFF.replace(b"1 1 0  0", b"1 one 0  0"), "line 6: 'one' is not a number"),
     ],
 )

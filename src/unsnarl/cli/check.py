@@ -45,6 +45,8 @@ def check(
         refuse_to_replace(target, suffix, [*meshes, *bodies, *rest])
     if picture is not None and picture.suffix.lower() != ".png":
         raise BadInput(f"{picture}: pictures are written as PNG: name the file *.png")
+    if html is not None and html.suffix.lower() != ".html":
+        raise BadInput(f"{html}: pages are written as HTML: name the file *.html")
     announce_compilation()
     read = read_meshes([*meshes, *bodies])
     cloths, solids = read[: len(meshes)], read[len(meshes) :]

@@ -65,8 +65,16 @@ def find_hits(mesh: TriMesh, x: np.ndarray | None = None, bvh: Bvh | None = None
     spread = (
         np.zeros(len(x), np.bool_) if mesh.origin is not None else open_fans(x, mesh.faces, t.fan_start, t.fan_faces)
     )
-    tri, ids, face, edge = _in_tree_order(point, corner, t.face_edges, t.edge_faces, bvh.order)
+    m = len(mesh.faces)
     parts = 1 if bvh.active < 256 else 8 * thread_count()
+    tri, ids, edge = np.empty((m, 9)), np.empty((m, 3), np.int32), np.empty((m, 3), np.int32)
+
+    def gather(k):
+        some = slice(m * k // parts, m * (k + 1) // parts)
+        _in_tree_order(point, corner, t.face_edges, t.edge_faces, bvh.order[some], tri[some], ids[some], edge[some])
+
+    in_threads(gather, parts)
+    face = bvh.order
 
     def part(k):
         return _walk(
@@ -76,21 +84,16 @@ def find_hits(mesh: TriMesh, x: np.ndarray | None = None, bvh: Bvh | None = None
 
     key = np.concatenate(in_threads(part, parts))
     key.sort()
-    m = len(mesh.faces)
     return Hits((key // m).astype(np.int32), (key % m).astype(np.int32))
 
 
 @kernel
-def _in_tree_order(x, corner, face_edges, edge_faces, order):
-    """Corner positions (m, 9), vertex ids (m, 3), face numbers (m,), edges (m, 3) of the triangles in tree order.
+def _in_tree_order(x, corner, face_edges, edge_faces, order, tri, ids, edge):
+    """Corner positions (m, 9), vertex ids (m, 3) and edges (m, 3) of the triangles in tree order, into the last three.
 
     An edge that another face owns (the lower-numbered of the two) is -1: its hits are found from there.
     """
-    m = order.shape[0]
-    tri = np.empty((m, 9))
-    ids = np.empty((m, 3), np.int32)
-    edge = np.empty((m, 3), np.int32)
-    for at in range(m):
+    for at in range(order.shape[0]):
         f = order[at]
         for k in range(3):
             v = corner[f, k]
@@ -99,7 +102,6 @@ def _in_tree_order(x, corner, face_edges, edge_faces, order):
                 tri[at, 3 * k + c] = x[v, c]
             e = face_edges[f, k]
             edge[at, k] = e if edge_faces[e, 0] == f else -1
-    return tri, ids, order, edge
 
 
 def _shared_table() -> np.ndarray:

@@ -25,6 +25,8 @@ class Topology:
     face_edges      : (m, 3) int32, edge k of a face joins its corners k and (k + 1) % 3
     edge_faces      : (e, 2) int32, the first two faces of an edge, in ascending order; -1 where there is none
     edge_face_count : (e,) int32, how many faces the edge has: 1 on the boundary, 2 inside, more: non-manifold
+    star_start      : (n + 1,) int32, the edges at vertex v are star_edges[star_start[v] : star_start[v + 1]]
+    star_edges      : (2 e,) int32, in ascending order
     fan_start       : (n + 1,) int32, the faces around vertex v are fan_faces[fan_start[v] : fan_start[v + 1]]
     fan_faces       : (3 m,) int32, in walking order; each fan of the vertex starts at a border (an edge with
                       other than two faces) if it has one
@@ -34,6 +36,8 @@ class Topology:
     face_edges: np.ndarray
     edge_faces: np.ndarray
     edge_face_count: np.ndarray
+    star_start: np.ndarray
+    star_edges: np.ndarray
     fan_start: np.ndarray
     fan_faces: np.ndarray
 
@@ -43,7 +47,8 @@ def build_topology(faces: np.ndarray, vertices: int) -> Topology:
     faces = ints(faces)
     edges, face_edges, edge_faces, count = _edges(faces, vertices)
     fan_start, fan_faces = _fans(faces, edges, face_edges, edge_faces, count, vertices)
-    return Topology(edges, face_edges, edge_faces, count, fan_start, fan_faces)
+    star_start, star_edges = _stars(edges, vertices)
+    return Topology(edges, face_edges, edge_faces, count, star_start, star_edges, fan_start, fan_faces)
 
 
 def boundary_loops(topology: Topology, faces: np.ndarray) -> list[np.ndarray]:
@@ -113,6 +118,16 @@ def _edges(faces, vertices):
                 edge_faces[e, count[e]] = f
             count[e] += 1
     return edges[:edge_count].copy(), face_edges, edge_faces, count
+
+
+@kernel
+def _stars(edges, vertices):
+    start = np.zeros(vertices + 1, np.int32)
+    for v in edges.ravel():
+        start[v + 1] += 1
+    for v in range(vertices):
+        start[v + 1] += start[v]
+    return start, _sorted_by(edges.ravel(), np.arange(edges.size).astype(np.int32), vertices) // np.int32(2)
 
 
 @kernel

@@ -87,8 +87,10 @@ class TriMesh:
                 raise BadInput(f"{self.name}: rest shapes must be finite, of shape ({m}, 2, 2)")
         if self.origin is not None:
             origin = _whole(self.origin, f"{self.name}: origin must be whole numbers")
-            if origin.shape != (len(self.x),) or origin.min() < 0 or origin.max() >= len(self.x):
+            if origin.shape != (len(self.x),):
                 raise BadInput(f"{self.name}: origin must name one vertex for each of {len(self.x)}")
+            if origin.min() < 0 or origin.max() >= len(self.x):
+                raise BadInput(f"{self.name}: origin names a vertex that does not exist")
             fix(self, "origin", ints(origin))
         for group, members in self.groups.items():
             members = _whole(members, f"{self.name}: group {group!r} must hold whole numbers")

@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from unsnarl.jit import kernel
+from unsnarl.jit import in_threads, kernel, thread_count
 from unsnarl.mesh import TriMesh
 from unsnarl.tangles.paths import BLI, Paths
 
@@ -51,18 +51,35 @@ def fill_regions(mesh: TriMesh, paths: Paths) -> Regions:
     vertex_area = np.bincount(mesh.faces.ravel(), np.repeat(area, 3), len(mesh.x))
     bli = paths.kind == BLI
     discs = _discs(
-        bli, paths.start, paths.node, paths.face_start, paths.run, mesh.faces, mesh.x, t.fan_start, t.fan_faces
+        bli,
+        paths.start,
+        paths.node,
+        paths.face_start,
+        paths.run,
+        mesh.faces,
+        mesh.x,
+        t.edges,
+        t.star_start,
+        t.star_edges,
     )
-    insides = _fill(
-        paths.edge_start, paths.edge, paths.face_start, paths.run, paths.divides, paths.tip, *discs, mesh.faces,
-        t.face_edges, t.fan_start, t.fan_faces, vertex_area, len(t.edges),
-    )  # fmt: skip
-    return Regions(*insides)
+    images = 2 * len(paths)
+    parts = 1 if len(paths.edge) < 2000 else 4 * thread_count()
+
+    def part(k):
+        return _fill(
+            images * k // parts, images * (k + 1) // parts, paths.edge_start, paths.edge, paths.face_start, paths.run,
+            paths.divides, paths.tip, *discs, mesh.faces, t.edges, t.face_edges, t.star_start, t.star_edges,
+            vertex_area,
+        )  # fmt: skip
+
+    partitions, count, vertex = (np.concatenate(found) for found in zip(*in_threads(part, parts)))
+    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
+    return Regions(partitions, start, vertex)
 
 
 @kernel
-def _discs(bli, start, node, face_start, run, faces, x, fan_start, fan_faces):
-    """For each BLI path: the radius of its disc, and the vertices in it with their distances, in CSR form."""
+def _discs(bli, start, node, face_start, run, faces, x, edges, star_start, star_edges):
+    """For each BLI path: the radius of its disc, and the vertices in it with their distances (CSR)."""
     paths = bli.shape[0]
     radius = np.zeros(paths)
     disc_start = np.zeros(paths + 1, np.int32)
@@ -99,15 +116,14 @@ def _discs(bli, start, node, face_start, run, faces, x, fan_start, fan_faces):
                     for k in range(3):
                         if faces[first, k] == v or faces[last, k] == v:
                             reached = min(reached, d)
-                for i in range(fan_start[v], fan_start[v + 1]):
-                    for k in range(3):
-                        w = np.int64(faces[fan_faces[i], k])
-                        longer = d + np.sqrt(((x[w] - x[v]) ** 2).sum())
-                        if longer < best[w]:
-                            if best[w] == np.inf:
-                                touched.append(w)
-                            best[w] = longer
-                            heappush(queue, (longer, w))
+                for i in range(star_start[v], star_start[v + 1]):
+                    w = np.int64(edges[star_edges[i], 0] + edges[star_edges[i], 1] - v)
+                    longer = d + np.sqrt(((x[w] - x[v]) ** 2).sum())
+                    if longer < best[w]:
+                        if best[w] == np.inf:
+                            touched.append(w)
+                        best[w] = longer
+                        heappush(queue, (longer, w))
             for v in touched:
                 best[v] = np.inf
         disc_start[p + 1] = found
@@ -116,13 +132,14 @@ def _discs(bli, start, node, face_start, run, faces, x, fan_start, fan_faces):
 
 @kernel
 def _fill(
-    edge_start, edge, face_start, run, divides, tip, radius, disc_start, disc_vertex, disc_distance, faces,
-    face_edges, fan_start, fan_faces, vertex_area, edge_count,
+    first_image, last_image, edge_start, edge, face_start, run, divides, tip, radius, disc_start, disc_vertex,
+    disc_distance, faces, edges, face_edges, star_start, star_edges, vertex_area,
 ):  # fmt: skip
-    images = edge_start.shape[0] - 1
-    n = fan_start.shape[0] - 1
-    partitions = np.zeros(images, np.bool_)
-    start = np.zeros(images + 1, np.int32)
+    """For some images: whether they partition, how many vertices are inside, and which."""
+    n = star_start.shape[0] - 1
+    edge_count = edges.shape[0]
+    partitions = np.zeros(last_image - first_image, np.bool_)
+    count = np.zeros(last_image - first_image, np.int32)
     out = np.empty(1024, np.int32)
     found = 0
     cut = np.full(edge_count, -1, np.int32)  # the attempt in which an edge was crossed an odd number of times
@@ -131,7 +148,7 @@ def _fill(
     reach = np.full(n, np.inf)  # distance within the disc of a BLI
     queue = np.empty((2, n), np.int32)
     attempt = 0
-    for image in range(images):
+    for image in range(first_image, last_image):
         p = image // 2
         limited = tip[p] >= 0 and image % 2 == 0
         if limited:
@@ -140,12 +157,13 @@ def _fill(
         limit = radius[p] if limited else np.inf
         while divides[image] or limited:
             inside, length = _two_fills(
-                image, attempt, limited, limit, tip[p], edge_start, edge, face_start, run, faces, face_edges, fan_start,
-                fan_faces, vertex_area, cut, vertex_mark, side, reach, queue,
+                image, attempt, limited, limit, tip[p], edge_start, edge, face_start, run, faces, edges, face_edges,
+                star_start, star_edges, vertex_area, cut, vertex_mark, side, reach, queue,
             )  # fmt: skip
             attempt += 1
             if inside >= 0:
-                partitions[image] = True
+                partitions[image - first_image] = True
+                count[image - first_image] = length
                 if found + length > out.shape[0]:
                     more = np.empty(2 * out.shape[0] + length, np.int32)
                     more[:found] = out[:found]
@@ -165,8 +183,7 @@ def _fill(
         if limited:
             for i in range(disc_start[p], disc_start[p + 1]):
                 reach[disc_vertex[i]] = np.inf
-        start[image + 1] = found
-    return partitions, start, out[:found].copy()
+    return partitions, count, out[:found].copy()
 
 
 @kernel
@@ -177,8 +194,8 @@ def _touches(faces, f, reach, limit):
 
 @kernel
 def _two_fills(
-    image, attempt, limited, limit, tip, edge_start, edge, face_start, run, faces, face_edges, fan_start, fan_faces,
-    vertex_area, cut, vertex_mark, side, reach, queue,
+    image, attempt, limited, limit, tip, edge_start, edge, face_start, run, faces, edges, face_edges, star_start,
+    star_edges, vertex_area, cut, vertex_mark, side, reach, queue,
 ):  # fmt: skip
     """(the inside's row of `queue`, its length), or (-1, 0) where the image does not partition."""
     first, last = face_start[image], face_start[image + 1]
@@ -251,21 +268,19 @@ def _two_fills(
         s = 0 if open0 and (area[0] <= area[1] or not open1) else 1
         v = queue[s, done[s]]
         done[s] += 1
-        for i in range(fan_start[v], fan_start[v + 1]):
-            f = fan_faces[i]
-            k = 0 if faces[f, 0] == v else (1 if faces[f, 1] == v else 2)
-            for turn in range(1, 3):
-                w = faces[f, (k + turn) % 3]
-                if cut[face_edges[f, k if turn == 1 else (k + 2) % 3]] == attempt:
-                    continue
-                if limited and reach[w] > limit:
-                    continue
-                if vertex_mark[w] == attempt:
-                    if side[w] != s:
-                        return -1, 0
-                else:
-                    vertex_mark[w] = attempt
-                    side[w] = s
-                    queue[s, length[s]] = w
-                    length[s] += 1
-                    area[s] += vertex_area[w]
+        for i in range(star_start[v], star_start[v + 1]):
+            e = star_edges[i]
+            if cut[e] == attempt:
+                continue
+            w = edges[e, 0] + edges[e, 1] - v
+            if limited and reach[w] > limit:
+                continue
+            if vertex_mark[w] == attempt:
+                if side[w] != s:
+                    return -1, 0
+            else:
+                vertex_mark[w] = attempt
+                side[w] = s
+                queue[s, length[s]] = w
+                length[s] += 1
+                area[s] += vertex_area[w]

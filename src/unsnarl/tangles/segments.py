@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from unsnarl.detect.edge_face import Hits
+from unsnarl.jit import kernel
 from unsnarl.mesh import TriMesh
 
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """s segments, in ascending order of their faces.
+    """s segments, in the order of their first hits.
 
     faces       : (s, 2) int32, the two faces that cross, the lower first
     hits        : (s, 2) int32, the hits at both ends; the second is -1 where the segment ends at a loop vertex
@@ -29,30 +30,54 @@ class Segments:
 
 def build_segments(mesh: TriMesh, hits: Hits) -> Segments:
     """The segments between all pairs of crossing faces: each pair of a hit's face and a face beside its edge."""
-    m = np.int64(len(mesh.faces))
-    beside = mesh.edge_faces[hits.edge].astype(np.int64)
-    face = np.repeat(hits.face.astype(np.int64), 2)
-    hit = np.repeat(np.arange(len(hits), dtype=np.int32), 2)
-    there = beside.ravel() >= 0
-    beside, face, hit = beside.ravel()[there], face[there], hit[there]
-    key = np.minimum(beside, face) * m + np.maximum(beside, face)
-    key, hit = _sorted_by_key(key, hit, m * m, len(hits))
-    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.empty(0, np.int64)
-    count = np.diff(np.append(first, len(key)))
-    if not np.isin(count, (1, 2)).all():
-        raise AssertionError("two faces cross in one segment: they have one or two hits between them")
-    ends = np.stack([hit[first], np.where(count == 2, hit[np.minimum(first + 1, len(key) - 1)], -1)], axis=1)
-    faces = np.stack([key[first] // m, key[first] % m], axis=1).astype(np.int32)
-    return Segments(faces, ends.astype(np.int32), _shared_vertex(mesh, faces, count == 1))
+    ids = mesh.faces if mesh.origin is None else mesh.origin[mesh.faces]
+    faces, ends, loop_vertex, proper = _pair_up(hits.edge, hits.face, mesh.edge_faces, mesh.faces, ids)
+    if not proper:
+        raise AssertionError("two faces cross in one segment: they have two hits, or one and a shared vertex")
+    return Segments(faces, ends, loop_vertex)
 
 
-def _sorted_by_key(key: np.ndarray, hit: np.ndarray, keys: int, hits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Both, sorted by key and then by hit; packed into one number each where that fits, which sorts faster."""
-    if int(keys) * max(int(hits), 1) < 2**63:
-        packed = np.sort(key * max(hits, 1) + hit)
-        return packed // max(hits, 1), (packed % max(hits, 1)).astype(np.int32)
-    order = np.argsort(key, kind="stable")
-    return key[order], hit[order]
+@kernel
+def _pair_up(hit_edge, hit_face, edge_faces, faces, ids):
+    """Collect the hits of each pair of faces in a hash table; returns the arrays of `Segments`, and if all is well."""
+    h = hit_edge.shape[0]
+    slots = 8
+    while slots < 6 * h:
+        slots *= 2
+    table = np.full(slots, -1, np.int32)
+    pair = np.empty((2 * h, 2), np.int32)
+    ends = np.full((2 * h, 2), -1, np.int32)
+    n = 0
+    proper = True
+    for hit in range(h):
+        for k in range(2):
+            g = edge_faces[hit_edge[hit], k]
+            if g < 0:
+                continue
+            low, high = min(g, hit_face[hit]), max(g, hit_face[hit])
+            slot = (np.int64(low) * 2654435761 + np.int64(high) * 40503) & (slots - 1)
+            while table[slot] >= 0 and (pair[table[slot], 0] != low or pair[table[slot], 1] != high):
+                slot = (slot + 1) & (slots - 1)
+            s = table[slot]
+            if s < 0:
+                table[slot] = n
+                pair[n, 0] = low
+                pair[n, 1] = high
+                ends[n, 0] = hit
+                n += 1
+            elif ends[s, 1] < 0:
+                ends[s, 1] = hit
+            else:
+                proper = False
+    loop_vertex = np.full(n, -1, np.int32)
+    for s in range(n):
+        if ends[s, 1] < 0:
+            for i in range(3):
+                for j in range(3):
+                    if ids[pair[s, 0], i] == ids[pair[s, 1], j]:
+                        loop_vertex[s] = faces[pair[s, 0], i]
+            proper = proper and loop_vertex[s] >= 0
+    return pair[:n].copy(), ends[:n].copy(), loop_vertex, proper
 
 
 def hit_points(mesh: TriMesh, hits: Hits) -> np.ndarray:
@@ -74,12 +99,3 @@ def segment_points(mesh: TriMesh, hits: Hits, segments: Segments) -> np.ndarray:
         return np.empty((0, 2, 3))
     last = np.where((segments.hits[:, 1] < 0)[:, None], mesh.x[segments.loop_vertex], at[segments.hits[:, 1]])
     return np.stack([at[segments.hits[:, 0]], last], axis=1)
-
-
-def _shared_vertex(mesh: TriMesh, faces: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The vertex that two faces share, where it is wanted; -1 elsewhere."""
-    ids = mesh.faces if mesh.origin is None else mesh.origin[mesh.faces]
-    same = ids[faces[:, 0]][:, :, None] == ids[faces[:, 1]][:, None, :]
-    corner = np.argmax(same.any(axis=2), axis=1)
-    shared = mesh.faces[faces[:, 0], corner]
-    return np.where(wanted, shared, -1).astype(np.int32)
