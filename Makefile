@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PEERS  := .venv-peers/.ready
 
-.PHONY: help demo test prove lint format bench peers clean
+.PHONY: help demo test prove lint format bench browser peers clean
 
 help:            ## say what can be made
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -25,7 +25,7 @@ $(PEERS): Makefile
 demo: $(READY)   ## make a tangled sheet, check it, draw it
 	$(BIN)/unsnarl demo folded_sheet -o out
 
-test: lint       ## linters and the whole quick suite
+test: lint browser ## linters and the whole quick suite
 	$(BIN)/python -m pytest
 
 prove: $(READY)  ## the slow proofs
@@ -42,6 +42,11 @@ format: $(READY) ## let ruff put the code in shape
 
 bench: $(READY) peers ## measure unsnarl and its peers here
 	$(BIN)/unsnarl bench check
+	$(BIN)/unsnarl bench paths
+
+browser:         ## Chromium for the tests of web pages, where Debian's packages are at hand (else they are skipped)
+	@command -v chromium >/dev/null || { test -n "$$CI" && command -v apt-get >/dev/null && test "$$(id -u)" = 0 \
+		&& apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || true
 
 peers: $(PEERS)  ## the peers' own environment, for `unsnarl bench`
 

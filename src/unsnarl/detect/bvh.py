@@ -120,21 +120,21 @@ def _morton_order(boxes, passive):
         key = np.int64(0)
         for c in range(3):
             centre = 0.5 * (np.float64(boxes[f, c]) + np.float64(boxes[f, 3 + c]))  # in [-0.51, 0.51]
-            cell = np.int64((centre + 0.52) * 16000.0)  # below 2^14
+            cell = np.int64((centre + 0.52) * 1960.0)  # below 2^11
             key |= _spread(cell) << c
-        code[f] = key | (np.int64(passive[f]) << 42)
+        code[f] = key | (np.int64(passive[f]) << 33)
         order[f] = f
     # radix sort, least significant digits first: stable
     other_code = np.empty(m, np.int64)
     other_order = np.empty(m, np.int32)
-    for shift in (0, 11, 22, 33):
-        count = np.zeros(2049, np.int64)
+    for shift in (0, 12, 24):
+        count = np.zeros(4097, np.int64)
         for f in range(m):
-            count[((code[f] >> shift) & 2047) + 1] += 1
-        for d in range(2048):
+            count[((code[f] >> shift) & 4095) + 1] += 1
+        for d in range(4096):
             count[d + 1] += count[d]
         for f in range(m):
-            digit = (code[f] >> shift) & 2047
+            digit = (code[f] >> shift) & 4095
             at = count[digit]
             count[digit] += 1
             other_code[at] = code[f]
@@ -163,7 +163,7 @@ def _tree(code):
         start[nodes] = lo
         stop[nodes] = hi
         nodes += 1
-        mixed = (code[lo] ^ code[hi - 1]) >> 42 != 0  # passive and active never share a leaf
+        mixed = (code[lo] ^ code[hi - 1]) >> 33 != 0  # passive and active never share a leaf
         if hi - lo <= LEAF and not mixed:
             leaf_count += 1
             continue

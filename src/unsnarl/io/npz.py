@@ -133,8 +133,6 @@ def _mesh(arrays: dict[str, np.ndarray], name: str) -> tuple[TriMesh, np.ndarray
         polygons=_polygons(arrays, faces),
         origin=_whole_numbers(arrays, "origin"),
     )
-    if mesh.origin is not None and (mesh.origin.min() < 0 or mesh.origin.max() >= len(mesh.x)):
-        raise BadInput("origin names a vertex that does not exist")
     return mesh, mesh.x[None] if frames is None else frames
 
 
