@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from unsnarl.jit import in_threads, kernel, thread_count
+from unsnarl.jit import in_threads, inlined, kernel, thread_count
 from unsnarl.mesh import TriMesh
 from unsnarl.tangles.paths import BLI, Paths
 
@@ -192,6 +192,16 @@ def _touches(faces, f, reach, limit):
     return reach[faces[f, 0]] <= limit or reach[faces[f, 1]] <= limit or reach[faces[f, 2]] <= limit
 
 
+@inlined
+def _put(v, s, attempt, vertex_mark, side, queue, length, area, vertex_area):
+    """Put vertex v on side s, to be filled from."""
+    vertex_mark[v] = attempt
+    side[v] = s
+    queue[s, length[s]] = v
+    length[s] += 1
+    area[s] += vertex_area[v]
+
+
 @kernel
 def _two_fills(
     image, attempt, limited, limit, tip, edge_start, edge, face_start, run, faces, edges, face_edges, star_start,
@@ -230,12 +240,7 @@ def _two_fills(
                     known = k
             if known < 0:
                 continue
-            v = faces[f, known]
-            vertex_mark[v] = attempt
-            side[v] = 0
-            queue[0, length[0]] = v
-            length[0] += 1
-            area[0] += vertex_area[v]
+            _put(faces[f, known], 0, attempt, vertex_mark, side, queue, length, area, vertex_area)
         for step in range(3):  # around the face and back to where it began
             a, b = faces[f, (known + step) % 3], faces[f, (known + step + 1) % 3]
             e = face_edges[f, (known + step) % 3]
@@ -250,11 +255,7 @@ def _two_fills(
                 if side[b] != s:
                     return -1, 0
             else:
-                vertex_mark[b] = attempt
-                side[b] = s
-                queue[s, length[s]] = b
-                length[s] += 1
-                area[s] += vertex_area[b]
+                _put(b, s, attempt, vertex_mark, side, queue, length, area, vertex_area)
     done = np.zeros(2, np.int64)
     while True:
         open0, open1 = done[0] < length[0], done[1] < length[1]
@@ -279,8 +280,4 @@ def _two_fills(
                 if side[w] != s:
                     return -1, 0
             else:
-                vertex_mark[w] = attempt
-                side[w] = s
-                queue[s, length[s]] = w
-                length[s] += 1
-                area[s] += vertex_area[w]
+                _put(w, s, attempt, vertex_mark, side, queue, length, area, vertex_area)
