@@ -133,3 +133,13 @@ def test_every_real_mesh_gets_a_report(data):
             report = us.check(us.read_mesh(path), split_non_manifold=True)
             assert sum(path.segments for path in report.paths) == len(report.segments)
             assert sum(report.counts.values()) == len(report.paths)
+
+
+def test_same_report_with_any_number_of_threads(monkeypatch):
+    mesh = folded_sheet.build(40_000, layers=7, bumps=11, height=0.3, gap=0.1)
+    reports = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("UNSNARL_THREADS", threads)
+        reports.append({key: value for key, value in us.check(mesh).to_dict().items() if key != "seconds"})
+    assert reports[0]["segments"] > 5000
+    assert reports[0] == reports[1] == reports[2]

@@ -134,6 +134,13 @@ def test_invariants(tangle):
     assert_invariants(us.check(tangle))
 
 
+@pytest.mark.prove
+@settings(max_examples=8000, deadline=None)
+@given(tangles())
+def test_invariants_on_many_more(tangle):
+    assert_invariants(us.check(tangle))
+
+
 @settings(max_examples=200, deadline=None)
 @given(tangles(), tangles())
 def test_between_meshes_there_are_no_loop_vertices(one, other):

@@ -82,9 +82,9 @@ def _leave_quietly() -> int:
 
 def _interrupted(signal_number, frame) -> None:
     """Leave at once. An exception raised here could surface inside a compiled kernel, which does not survive it."""
-    from unsnarl.io.whole import remove_unfinished
-
-    remove_unfinished()
+    writer = sys.modules.get("unsnarl.io.whole")  # not imported here: an import may be under way
+    if hasattr(writer, "remove_unfinished"):
+        writer.remove_unfinished()
     if sys.stderr is not None:
         shown_again = "\x1b[?25h" if sys.stderr.isatty() else ""  # the cursor, which a progress bar hides
         os.write(sys.stderr.fileno(), f"{shown_again}unsnarl: interrupted; nothing half-written is left\n".encode())
