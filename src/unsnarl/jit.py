@@ -14,7 +14,6 @@ import numba
 import numpy as np
 
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
-parallel_kernel = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)  # small, called in hot loops
 
 
@@ -35,7 +34,7 @@ def announce_compilation(say=None) -> None:
     """
     from numba.core import event
 
-    say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    say = say or (lambda line: sys.stderr and print(line, file=sys.stderr, flush=True))
 
     class FirstCompilation(event.Listener):
         said = False

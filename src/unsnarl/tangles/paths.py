@@ -249,6 +249,37 @@ def _walk_around(v, f, g, first, edges, face_edges, edge_faces, count, faces, x,
 
 
 @kernel
+def _pass_beside(
+    v, f, g, edges, face_edges, edge_faces, count, faces, x, walk_edge, walk_face, edge, ne, run, nf
+):  # fmt: skip
+    """Append the edges and faces of the way around vertex v from face f to face g that has the smaller angle."""
+    e0 = edge_at(face_edges, edges, f, v, -1)
+    e1 = edge_at(face_edges, edges, f, v, e0)
+    n0, angle0 = _walk_around(v, f, g, e0, edges, face_edges, edge_faces, count, faces, x, walk_edge[0], walk_face[0])
+    n1, angle1 = _walk_around(v, f, g, e1, edges, face_edges, edge_faces, count, faces, x, walk_edge[1], walk_face[1])
+    way, n = (0, n0) if angle0 <= angle1 else (1, n1)
+    for j in range(n):
+        edge[ne + j] = walk_edge[way, j]
+        run[nf + j] = walk_face[way, j]
+    return ne + max(n, 0), nf + max(n, 0)
+
+
+@kernel
+def _kind(first, last, crossing, first_face, last_face, hit_edge, edge_faces):
+    """The kind of a path from its end nodes and the images' faces there; see `Paths`."""
+    if first < 0 and last < 0:
+        return EIGHT if first == last else LL
+    if first < 0 or last < 0:
+        return BLI
+    if crossing:
+        return CROSS
+    if edge_faces[hit_edge[first], 1] >= 0:
+        return CLOSED
+    same = _owns(edge_faces, hit_edge, first, first_face, 0) == _owns(edge_faces, hit_edge, last, last_face, 0)
+    return BB_II if same else BI_BI
+
+
+@kernel
 def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, edge_faces, count, faces, x, valence):
     """Kinds, and the edges and faces of both images of every path."""
     paths = start.shape[0] - 1
@@ -273,17 +304,7 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
         for i in range(lo + 1, hi):
             if node[i + p] < 0:
                 middle = i - 1
-        if first < 0 and last < 0:
-            kind[p] = EIGHT if first == last else LL
-        elif first < 0 or last < 0:
-            kind[p] = BLI
-        elif middle >= 0:
-            kind[p] = CROSS
-        elif edge_faces[hit_edge[first], 1] >= 0:
-            kind[p] = CLOSED
-        else:
-            same = _owns(edge_faces, hit_edge, first, face[lo], 0) == _owns(edge_faces, hit_edge, last, face[hi - 1], 0)
-            kind[p] = BB_II if same else BI_BI
+        kind[p] = _kind(first, last, middle >= 0, face[lo], face[hi - 1], hit_edge, edge_faces)
         k = kind[p]
         joined = k in (LL, BLI) or (k == CLOSED and swapped[p])
         if joined:
@@ -327,21 +348,10 @@ def _images(start, face, node, swapped, hit_edge, hit_face, edges, face_edges, e
                 if k == BLI and image == 0:
                     tip[p] = nf - 1
                 if f != g:
-                    v = -1 - n
-                    e0 = edge_at(face_edges, edges, f, v, -1)
-                    e1 = edge_at(face_edges, edges, f, v, e0)
-                    n0, angle0 = _walk_around(
-                        v, f, g, e0, edges, face_edges, edge_faces, count, faces, x, walk_edge[0], walk_face[0]
-                    )
-                    n1, angle1 = _walk_around(
-                        v, f, g, e1, edges, face_edges, edge_faces, count, faces, x, walk_edge[1], walk_face[1]
-                    )
-                    way = 0 if angle0 <= angle1 else 1
-                    for j in range(max(n0, 0) if way == 0 else max(n1, 0)):
-                        edge[ne] = walk_edge[way, j]
-                        ne += 1
-                        run[nf] = walk_face[way, j]
-                        nf += 1
+                    ne, nf = _pass_beside(
+                        -1 - n, f, g, edges, face_edges, edge_faces, count, faces, x, walk_edge, walk_face, edge, ne,
+                        run, nf,
+                    )  # fmt: skip
                 if entered and (nf == begin or run[nf - 1] != face[i, image]):
                     run[nf] = face[i, image]
                     nf += 1
