@@ -15,6 +15,7 @@ import numpy as np
 
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)  # small, called in hot loops
+parallel = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)  # `prange` loops; slow to compile
 
 
 def floats(a) -> np.ndarray:
@@ -59,6 +60,11 @@ def thread_count() -> int:
     if 1 <= wanted <= 256:
         return wanted
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def use_threads() -> None:
+    """Have `parallel` kernels run on `thread_count()` threads, or on as many as Numba was started with."""
+    numba.set_num_threads(min(thread_count(), numba.config.NUMBA_NUM_THREADS))
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}  # by number of threads; kept, since starting threads takes a while

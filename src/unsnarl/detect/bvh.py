@@ -35,6 +35,7 @@ class Bvh:
     skip     : (nodes,) int32, the next node after the subtree; node + 1 for a leaf
     leaves   : (k,) int32, the nodes that are leaves, in order
     active   : how many of them hold triangles that are not passive: these come first
+    frame    : (4,) float64, the centre and scale of the boxes' coordinates: (x - centre) * scale
     """
 
     order: np.ndarray
@@ -45,10 +46,17 @@ class Bvh:
     skip: np.ndarray
     leaves: np.ndarray
     active: int
+    frame: np.ndarray
 
-    def refit(self, x: np.ndarray, faces: np.ndarray) -> None:
-        """Fit the boxes to new positions x (n, 3); the tree stays, in place."""
-        boxes = face_boxes(floats(x), faces)
+    def refit(self, x: np.ndarray, faces: np.ndarray, x1: np.ndarray | None = None, margin: float = 0.0) -> None:
+        """Fit the boxes to new positions x (n, 3); the tree stays, in place.
+
+        x1     : (n, 3) positions to which the vertices move from x: the boxes hold the whole way
+        margin : [m] by which they are wider on all sides
+        """
+        x = floats(x)
+        boxes, frame = face_boxes(x, x if x1 is None else floats(x1), faces, x1 is not None, float(margin))
+        self.frame[:] = frame
         _fit(boxes, self.order, self.start, self.stop, self.skip, self.box, self.face_box)
 
 
@@ -57,7 +65,8 @@ def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = Non
 
     passive : (m,) bool, faces that are never tested against each other (of bodies); they come last in the order.
     """
-    boxes = face_boxes(floats(x), faces)
+    x = floats(x)
+    boxes, frame = face_boxes(x, x, faces, False, 0.0)
     if passive is None:
         passive = np.zeros(len(faces), dtype=np.bool_)
     order, code = _morton_order(boxes, passive)
@@ -67,35 +76,51 @@ def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = Non
     _fit(boxes, order, start, stop, skip, box, face_box)
     still = int(passive.sum())
     active = int(np.searchsorted(start[leaves], len(faces) - still))
-    return Bvh(order, box, face_box, start, stop, skip, leaves, active)
+    return Bvh(order, box, face_box, start, stop, skip, leaves, active, frame)
 
 
 @kernel
-def face_boxes(x, faces):
-    """(m, 6) float32 boxes around triangles, in the frame of their own centre and size; see the module's text."""
+def face_boxes(x, x1, faces, moving, margin):
+    """(m, 6) float32 boxes around triangles on their way from x to x1, and the frame of their coordinates (4,).
+
+    The frame is that of the triangles' own centre and size; see the module's text. Where nothing is moving, x1 is not
+    looked at.
+    """
     low = np.full(3, np.inf)
     high = np.full(3, -np.inf)
     for v in range(x.shape[0]):
         for c in range(3):
             low[c] = min(low[c], x[v, c])
             high[c] = max(high[c], x[v, c])
-    centre = 0.5 * low + 0.5 * high
-    size = 0.0
+    if moving:
+        for v in range(x.shape[0]):
+            for c in range(3):
+                low[c] = min(low[c], x1[v, c])
+                high[c] = max(high[c], x1[v, c])
+    frame = np.empty(4)
+    frame[:3] = 0.5 * low + 0.5 * high
+    size = margin
     for c in range(3):
-        size = max(size, 0.5 * high[c] - 0.5 * low[c])
+        size = max(size, 0.5 * high[c] - 0.5 * low[c] + margin)
     scale = 1.0
     if size > 0.0:
         scale = 0.5 / size
+    frame[3] = scale
     m = faces.shape[0]
     boxes = np.empty((m, 6), np.float32)
     for f in range(m):
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         for c in range(3):
-            lo = (min(x[i, c], x[j, c], x[k, c]) - centre[c]) * scale
-            hi = (max(x[i, c], x[j, c], x[k, c]) - centre[c]) * scale
+            lo = min(x[i, c], x[j, c], x[k, c])
+            hi = max(x[i, c], x[j, c], x[k, c])
+            if moving:
+                lo = min(lo, x1[i, c], x1[j, c], x1[k, c])
+                hi = max(hi, x1[i, c], x1[j, c], x1[k, c])
+            lo = (lo - frame[c] - margin) * scale
+            hi = (hi - frame[c] + margin) * scale
             boxes[f, c] = lo - 6.1e-8 * abs(lo) - 1e-44
             boxes[f, 3 + c] = hi + 6.1e-8 * abs(hi) + 1e-44
-    return boxes
+    return boxes, frame
 
 
 @kernel

@@ -21,7 +21,7 @@ from unsnarl.io.frames import Frames
 from unsnarl.io.whole import whole_file
 from unsnarl.mesh import TriMesh, as_mesh
 
-__all__ = ["EXTENSIONS", "Frames", "read_frames", "read_mesh", "write_frames", "write_mesh"]
+__all__ = ["EXTENSIONS", "Frames", "frame_files", "read_frames", "read_mesh", "write_frames", "write_mesh"]
 
 _MODULE = {
     ".obj": "obj",
@@ -93,28 +93,37 @@ def read_frames(path: str | Path, *, mesh: TriMesh | str | Path | None = None) -
         return Frames(still, still.x[None])
 
 
-def write_frames(path: str | Path, frames: Frames) -> None:
+def write_frames(path: str | Path, frames: Frames, *, first: int = 0) -> None:
     """Write a mesh in motion.
 
-    A format without motion gets numbered files, from 0: "cloth_####.obj" and "cloth_%04d.obj" say how, and
-    "cloth.obj" stands for "cloth_####.obj" unless there is one frame. A point cache gets a mesh beside it.
+    A format without motion gets numbered files: "cloth_####.obj" and "cloth_%04d.obj" say how, and "cloth.obj"
+    stands for "cloth_####.obj" unless there is one frame. A point cache gets a mesh beside it.
+    first : number of the first file
     """
     path = _path(path)
     if not isinstance(frames, Frames):
         raise BadInput(f"{path}: expected Frames to write, got {type(frames).__name__}")
     module = _format(path)
-    in_motion = hasattr(module, "write_frames")
-    if sequence.is_pattern(path) or (not in_motion and len(frames) > 1):
-        with _writing(path):
-            files = sequence.files_to_write(path, len(frames))
+    files = frame_files(path, len(frames), first)
+    if files != [path]:
         for k, file in enumerate(files):
             write_mesh(file, frames[k])
-    elif not in_motion:
+    elif not hasattr(module, "write_frames"):
         write_mesh(path, frames[0])
     else:
         with _writing(path), whole_file(path) as temporary:
             module.write_frames(temporary, frames)
             _write_beside(module, path, frames.mesh)
+
+
+def frame_files(path: str | Path, count: int, first: int = 0) -> list[Path]:
+    """The files that `write_frames` writes for so many frames, but for the mesh beside a point cache."""
+    path = _path(path)
+    module = _format(path)
+    if sequence.is_pattern(path) or (not hasattr(module, "write_frames") and count > 1):
+        with _writing(path):
+            return sequence.files_to_write(path, count, first)
+    return [path]
 
 
 def _path(path) -> Path:

@@ -49,15 +49,23 @@ def read_frames(found: list[Path], read_mesh: Callable[[Path], TriMesh]) -> Fram
     return Frames(first, x)
 
 
-def files_to_write(path: Path, count: int) -> list[Path]:
-    """A file for each frame, numbered from 0; a name without a pattern gets _#### before its extension."""
+def files_to_write(path: Path, count: int, first: int = 0) -> list[Path]:
+    """A file for each frame, numbered from `first`; a name without a pattern gets _#### before its extension."""
     if not is_pattern(path):
         path = path.with_name(f"{path.stem}_####{path.suffix}")
-    further = [number for number in _numbers(path) if number >= count]
+    further = [number for number in _numbers(path) if not first <= number < first + count]
     if further:
         there = _name(path, further[0])
         raise BadInput(f"{there} is there already and would be taken for one more frame; remove it first")
-    return [path.with_name(_name(path, k)) for k in range(count)]
+    return [path.with_name(_name(path, k)) for k in range(first, first + count)]
+
+
+def with_name_inside(path: Path, name: str) -> Path:
+    """`path` with one more name in it: out.usd -> out_NAME.usd, out_####.obj -> out_NAME_####.obj."""
+    place = _PLACE.search(path.name) if is_pattern(path) else None
+    before, after = (path.stem, path.suffix) if place is None else (path.name[: place.start()], path.name[place.start() :])
+    gap = "" if not before or before[-1] in "_-. " else "_"
+    return path.with_name(f"{before}{gap}{name}{'' if place is None else '_'}{after}")
 
 
 def _name(path: Path, number: int) -> str:

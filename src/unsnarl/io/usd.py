@@ -23,6 +23,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from unsnarl.mesh.polygons import triangulate
 EXTENSIONS = (".usd", ".usda", ".usdc", ".usdz")
 
 _PATIENCE = 60.0  # seconds that the reading process may go on without handing over anything
+_NO_TIME = time.mktime((1980, 1, 1, 12, 0, 0, 0, 0, -1))
 _SCRIPT = Path(__file__).with_name("usd_process.py")
 
 
@@ -270,7 +272,10 @@ def _write(path: Path, mesh: TriMesh, frames: Frames | None = None) -> None:
         else:
             with tempfile.TemporaryDirectory() as folder:
                 inside = Path(folder, f"{Tf.MakeValidIdentifier(mesh.name)}.usdc")
-                done = layer.Export(str(inside)) and (
+                done = layer.Export(str(inside))
+                if done:
+                    os.utime(inside, (_NO_TIME, _NO_TIME))  # the package would tell when it was made
+                done = done and (
                     UsdUtils.CreateNewUsdzPackage(Sdf.AssetPath(str(inside)), str(path)) or _package_alone(inside, path)
                 )
     except Tf.ErrorException as error:
@@ -294,7 +299,7 @@ def _layer(mesh: TriMesh, frames: Frames | None):
     """The root layer of a stage with the mesh, and its frames if there are any."""
     from pxr import Sdf, Tf, Usd, UsdGeom
 
-    source = _source(mesh, f"/{Tf.MakeValidIdentifier(mesh.name)}")
+    source = source_of(mesh, f"/{Tf.MakeValidIdentifier(mesh.name)}")
     layer = Sdf.Layer.CreateAnonymous(".usda")
     if source.looks:
         layer.ImportFromString(source.looks)
@@ -331,7 +336,7 @@ def _layer(mesh: TriMesh, frames: Frames | None):
     return layer
 
 
-def _source(mesh: TriMesh, path: str) -> UsdSource:
+def source_of(mesh: TriMesh, path: str) -> UsdSource:
     """The stage that the mesh came from; one prim at `path` if it came from none, or has other faces now."""
     start, vertices, _ = polygon_corners(mesh)
     whole = UsdSource((Prim(path, len(mesh.x), len(start) - 1),))

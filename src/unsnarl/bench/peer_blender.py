@@ -1,0 +1,70 @@
+"""Blender's cloth on the falling sheet. Run by the peers' Python: peer_blender.py SCENE.npz RESULT.npy.
+
+Writes the sheet's last positions (n, 3) and prints {"seconds": per frame, "frames": how many}.
+"""
+
+import json
+import sys
+import time
+
+import bpy
+import numpy as np
+
+
+def mesh_object(name, x, faces):
+    """A Blender object with this mesh, at the origin of the scene."""
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(x.tolist(), [], faces.tolist())
+    mesh.update()
+    thing = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(thing)
+    return thing
+
+
+def build(given):
+    """(scene, sheet): the sheet with its cloth modifier and the body that it falls on."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.render.fps = int(given["fps"])
+    scene.gravity = (0.0, 0.0, -float(given["gravity"]))
+    scene.frame_start, scene.frame_end = 1, int(given["frames"])
+
+    thickness = float(given["thickness"])
+    body = mesh_object("body", given["body"], given["body_faces"])
+    body.modifiers.new("collision", "COLLISION")
+    body.collision.thickness_outer = thickness
+
+    sheet = mesh_object("sheet", given["x"], given["faces"])
+    cloth = sheet.modifiers.new("cloth", "CLOTH")
+    cloth.settings.quality = 5
+    cloth.settings.mass = float(given["mass"]) / len(given["x"])
+    cloth.collision_settings.use_collision = True
+    cloth.collision_settings.distance_min = thickness
+    cloth.collision_settings.use_self_collision = True
+    cloth.collision_settings.self_distance_min = thickness
+    cloth.point_cache.frame_start, cloth.point_cache.frame_end = 1, int(given["frames"])
+    return scene, sheet
+
+
+def positions(sheet):
+    """(n, 3) of the sheet as the modifier leaves it."""
+    mesh = sheet.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    x = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", x)
+    return x.reshape(-1, 3).astype(float)
+
+
+def main(scene_file, result_file):
+    given = np.load(scene_file)
+    scene, sheet = build(given)
+    scene.frame_set(1)  # the start: nothing is simulated yet
+    frames = int(given["frames"])
+    began = time.perf_counter()
+    for number in range(2, frames + 1):
+        scene.frame_set(number)
+    seconds = time.perf_counter() - began
+    np.save(result_file, positions(sheet))
+    print(json.dumps({"seconds": seconds / (frames - 1), "frames": frames}))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,131 @@
+"""Collisions: which features meet while all vertices move in straight lines from x0 to x1. None is missed.
+
+Features collide when they come nearer than the separation, or, if they were that near to begin with, when they lose a
+fifth of their distance: things that start close may stay so, and what keeps its distance never collides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unsnarl.detect.bvh import touching_pairs
+from unsnarl.detect.features import Surfaces, pair_up, pairs_with
+from unsnarl.geometry.ccd import NO_COLLISION, apart_edge_edge, apart_point_triangle, edge_edge_ccd, point_triangle_ccd
+from unsnarl.geometry.distance import edge_edge, point_triangle
+from unsnarl.jit import in_threads, kernel, thread_count
+
+KEEP = 0.8  # share of the distance at the beginning that has to be left
+
+
+@dataclass(frozen=True, eq=False)
+class Collisions:
+    """k collisions, in ascending order of kind and vertices.
+
+    kind   : (k,) int32, 0: vertex and face, 1: two edges
+    vertex : (k, 4) int32
+    weight : (k, 4), of the relative point sum_i weight_i x_i when they meet: 1 for the vertex, negative for the face
+    normal : (k, 3) unit, the direction of the relative point when they meet
+    time   : (k,) when they meet, 0 to 1
+    """
+
+    kind: np.ndarray
+    vertex: np.ndarray
+    weight: np.ndarray
+    normal: np.ndarray
+    time: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray | None = None) -> Collisions:
+    """All collisions between x0 and x1 (n, 3) [m].
+
+    separation : [m]
+    changed    : (n,) bool, vertices to look at: pairs of features without one of these are left out
+    """
+    mesh, bvh = on.mesh, on.bvh
+    bvh.refit(x0, mesh.faces, x1, 0.5 * separation * (1 + 1e-9))
+    wanted = np.zeros(1, np.bool_) if changed is None else changed[mesh.faces].any(axis=1)
+    parts = 1 if len(mesh.faces) < 500 or (changed is not None and wanted.sum() < 500) else 8 * thread_count()
+
+    def part(k):
+        return _sweep(
+            x0, x1, separation, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop,
+            bvh.skip, bvh.leaves, bvh.active, on.cloth, changed is not None, wanted, k, parts,
+        )  # fmt: skip
+
+    found = in_threads(part, parts)
+    rows, figures = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+    order = np.lexsort(rows.T[::-1])
+    rows, figures = rows[order], figures[order]
+    return Collisions(
+        *map(np.ascontiguousarray, (rows[:, 0], rows[:, 1:], figures[:, :4], figures[:, 4:7], figures[:, 7]))
+    )
+
+
+@kernel
+def _sweep(
+    x0, x1, separation, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, partly,
+    wanted, part, parts,
+):  # fmt: skip
+    block = 32
+    pairs = np.empty((1024, 2), np.int32)
+    features = np.empty((15, 5), np.int32)
+    rows = np.empty((16, 5), np.int32)
+    figures = np.empty((16, 8))
+    n = 0
+    end = order.shape[0] if partly else active
+    for first in range(part * block, end, parts * block):
+        last = min(first + block, end)
+        if partly:
+            pairs, count = pairs_with(box, face_box, start, stop, skip, order, wanted, first, last, pairs)
+        else:
+            pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
+        for i in range(count):
+            f, g = order[pairs[i, 0]], order[pairs[i, 1]]
+            if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
+                continue
+            for k in range(pair_up(faces, ids, owned, f, g, features)):
+                kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
+                if kind == 0:
+                    if apart_point_triangle(x0, x1, a, b, c, d, separation):
+                        continue
+                    near = KEEP * np.sqrt(point_triangle(x0, a, b, c, d)[0])
+                    t, v, w = point_triangle_ccd(x0, x1, a, b, c, d, min(separation, near))
+                else:
+                    if apart_edge_edge(x0, x1, a, b, c, d, separation):
+                        continue
+                    near = KEEP * np.sqrt(edge_edge(x0, a, b, c, d)[0])
+                    t, v, w = edge_edge_ccd(x0, x1, a, b, c, d, min(separation, near))
+                if t == NO_COLLISION:
+                    continue
+                if n == rows.shape[0]:
+                    more = np.empty((2 * n, 5), np.int32)
+                    more[:n] = rows
+                    rows = more
+                    further = np.empty((2 * n, 8))
+                    further[:n] = figures
+                    figures = further
+                rows[n] = features[k]
+                if kind == 0:
+                    figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0, v + w - 1.0, -v, -w
+                else:
+                    figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0 - v, v, w - 1.0, -w
+                size = 0.0
+                for col in range(3):
+                    value = 0.0
+                    for j in range(4):
+                        vertex = features[k, 1 + j]
+                        at = x0[vertex, col] + t * (x1[vertex, col] - x0[vertex, col])
+                        value += figures[n, j] * at
+                    figures[n, 4 + col] = value
+                    size += value * value
+                size = np.sqrt(size)
+                for col in range(3):
+                    figures[n, 4 + col] = figures[n, 4 + col] / size if size > 0.0 else 0.0
+                figures[n, 7] = t
+                n += 1
+    return rows[:n].copy(), figures[:n].copy()

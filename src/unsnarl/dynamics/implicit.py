@@ -1,0 +1,77 @@
+"""One step of backward Euler: forces are taken where the step ends, linearised where it begins. [Baraff and Witkin 1998]
+
+    (M (1 + h air) + h Drag + W + couplings) dv = h f - h air M v - W v + pull,   x1 = x + h (v + dv)
+
+with W = sum_e (h^2 + h damping_e) K_e, K_e the positive semi-definite Hessian: stable for any step size. With
+`newton` above 1 the forces f are linearised again where the last iteration, dv_k, ended: -W v becomes
+W dv_k - Damping (v + dv_k).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unsnarl.dynamics.pcg import Constraints, Couplings, multiply, solve
+from unsnarl.dynamics.system import System, elastic
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a step is solved.
+
+    tolerance : of the linear solve
+    most      : iterations of it, at most
+    newton    : linearisations per step
+    """
+
+    tolerance: float = 1e-3
+    most: int = 500
+    newton: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """Forces from outside the cloth.
+
+    force : (n, 3) [N] at the beginning of the step: gravity, wind, friction
+    drag  : (n, 3, 3) [N s/m], by how much it falls with velocity
+    air   : how fast velocities fade [1/s]
+    """
+
+    force: np.ndarray
+    drag: np.ndarray
+    air: float = 0.0
+
+
+def implicit_step(
+    system: System, x, v, h: float, outside: Outside, couplings: Couplings, constraints: Constraints, options=Options()
+):
+    """The velocity (n, 3) at the end of a step of h [s], the solver's iterations, and the constraint impulses (n, 3).
+
+    constraints.change is relative to v.
+    """
+    mass, pattern = system.mass[:, None], system.pattern
+    diagonal = h * outside.drag
+    diagonal[:, [0, 1, 2], [0, 1, 2]] += mass * (1.0 + h * outside.air)
+    known = h * (outside.force - outside.air * mass * v)
+    iterations = 0
+    for again in range(options.newton):
+        if again == 0:
+            force, values = elastic(system, x, h)
+            b = known + h * force - _product(pattern, values, v)
+        else:
+            at = x + h * (v + dv)
+            force, values = elastic(system, at, h)
+            _, damping = elastic(system, at, h, stiffness=0.0)
+            b = known + h * force - _product(pattern, damping, v + dv) + _product(pattern, values, dv)
+        dv, count, impulse = solve(pattern, diagonal, values, couplings, constraints, b, options.tolerance, options.most)
+        iterations += count
+    return v + dv, iterations, impulse
+
+
+def _product(pattern, values, p) -> np.ndarray:
+    out = np.empty_like(p)
+    multiply(pattern.start, pattern.column, values, p, out)
+    return out

@@ -1,0 +1,130 @@
+"""Closest points of a point and a triangle, and of two edges, on degenerate ones too.
+
+Both are the distance of the origin from a set of differences: a triangle seen from the point, or the parallelogram of
+the differences between two edges. Where the origin's foot lies inside, it is found by one small linear system;
+elsewhere, and where that system is nearly singular, all of the border is tried, so that parallel edges and
+triangles without area come out right. The distance returned is always that of the weights returned.
+"""
+
+from __future__ import annotations
+
+from unsnarl.jit import inlined, kernel
+
+# Squared sine of an angle below which the linear system is not trusted alone. Its weights are off by about 2^-53 over
+# this, and the distance by the square of that.
+FLAT = 1e-10
+
+
+@inlined
+def dot(a, b):
+    """a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def cross(a, b):
+    """a x b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@inlined
+def minus(a, b):
+    """a - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@inlined
+def between(x, i, j):
+    """The vector from vertex i to vertex j; x : (n, 3)."""
+    return x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+
+
+@inlined
+def combine(a, b, c, u, v):
+    """a + u b + v c."""
+    return a[0] + u * b[0] + v * c[0], a[1] + u * b[1] + v * c[1], a[2] + u * b[2] + v * c[2]
+
+
+@inlined
+def _share(part, whole):
+    """part / whole, kept between 0 and 1; whole >= 0 may be zero."""
+    return 0.0 if part <= 0.0 else (1.0 if part >= whole else part / whole)
+
+
+@inlined
+def nearest_on_triangle(a, e, g):
+    """(v, w): a + v e + w g is the point nearest to the origin, of those with v, w >= 0 and v + w <= 1."""
+    n = cross(e, g)
+    nn = dot(n, n)
+    v, w = dot(n, cross(g, a)), dot(n, cross(a, e))
+    ee, gg = dot(e, e), dot(g, g)
+    inside = v > 0.0 and w > 0.0 and v + w < nn
+    if inside and nn > FLAT * ee * gg:
+        return v / nn, w / nn
+    ae, ag = dot(a, e), dot(a, g)
+    v1, w2 = _share(-ae, ee), _share(-ag, gg)  # on the edges from the first corner, and on the one across
+    f = minus(g, e)
+    w3 = _share(-dot(a, f) - dot(e, f), dot(f, f))
+    r1, r2, r3 = combine(a, e, g, v1, 0.0), combine(a, e, g, 0.0, w2), combine(a, e, g, 1.0 - w3, w3)
+    d1, d2, d3 = dot(r1, r1), dot(r2, r2), dot(r3, r3)
+    best = min(d1, d2, d3)
+    if inside:
+        r = combine(a, e, g, v / nn, w / nn)
+        if dot(r, r) <= best:
+            return v / nn, w / nn
+    if best == d1:
+        return v1, 0.0
+    if best == d2:
+        return 0.0, w2
+    return 1.0 - w3, w3
+
+
+@inlined
+def nearest_on_parallelogram(a, e, g):
+    """(v, w): a + v e + w g is the point nearest to the origin, of those with 0 <= v, w <= 1."""
+    ee, gg, eg = dot(e, e), dot(g, g), dot(e, g)
+    ae, ag = dot(a, e), dot(a, g)
+    det = ee * gg - eg * eg
+    v = _share(eg * ag - gg * ae, det)  # Ericson 2005, §5.1.9: on lines, kept on one edge, then on the other
+    w = _share(-ag - v * eg, gg)
+    v = _share(-ae - w * eg, ee)
+    if det > FLAT * ee * gg:
+        return v, w
+    r = combine(a, e, g, v, w)
+    best = dot(r, r)
+    for corner in range(4):
+        if corner < 2:
+            w1 = float(corner)
+            v1 = _share(-ae - w1 * eg, ee)
+        else:
+            v1 = float(corner - 2)
+            w1 = _share(-ag - v1 * eg, gg)
+        r = combine(a, e, g, v1, w1)
+        d = dot(r, r)
+        if d < best:
+            best, v, w = d, v1, w1
+    return v, w
+
+
+@kernel
+def point_triangle(x, p, a, b, c):
+    """(distance squared, u, v, w): the point u a + v b + w c of a triangle nearest to vertex p; u + v + w = 1.
+
+    x : (n, 3) float64, positions [m]; p, a, b, c : vertices.
+    """
+    first, e, g = between(x, p, a), between(x, a, b), between(x, a, c)
+    v, w = nearest_on_triangle(first, e, g)
+    r = combine(first, e, g, v, w)
+    return dot(r, r), 1.0 - v - w, v, w
+
+
+@kernel
+def edge_edge(x, a, b, c, d):
+    """(distance squared, s, t): (1 - s) a + s b and (1 - t) c + t d are the nearest points of two edges.
+
+    x : (n, 3) float64, positions [m]; a, b and c, d : vertices.
+    """
+    first, e, g = between(x, a, c), between(x, b, a), between(x, c, d)
+    s, t = nearest_on_parallelogram(first, e, g)
+    r = combine(first, e, g, s, t)
+    return dot(r, r), s, t

@@ -1,0 +1,239 @@
+"""`simulate`: from a scene to its frames, one after the other.
+
+A time step, downwards through the folders: what is near (`detect`) pushes and brakes (`contact`), the implicit solve
+finds the velocities (`dynamics`), and what would pass through something is stopped (`resolve`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from unsnarl.contact.repulsion import repel
+from unsnarl.contact.solids import constrain, solid, touch
+from unsnarl.detect.edge_face import find_hits
+from unsnarl.detect.features import surfaces
+from unsnarl.detect.proximity import find_proximity
+from unsnarl.dynamics.implicit import Options, Outside, implicit_step
+from unsnarl.dynamics.pcg import no_couplings
+from unsnarl.dynamics.system import build_system
+from unsnarl.dynamics.wind import add_wind
+from unsnarl.errors import BadInput
+from unsnarl.jit import use_threads
+from unsnarl.mesh import combine
+from unsnarl.resolve.zones import resolve
+from unsnarl.simulation.scene import Scene, between_frames
+
+SEPARATION = 0.1  # share of the thickness that nothing comes nearer than
+GAP = 0.5  # share of the thickness at which impulses stop what approaches
+HALVINGS = 6  # of a step that fails, at most
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a cloth is, and how it moves. x, v : (n, 3) [m], [m/s]; t : [s]."""
+
+    x: np.ndarray
+    v: np.ndarray
+    t: float
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One frame: a State for each cloth of the scene, and what it took to get there (`stats`, plain numbers)."""
+
+    t: float
+    states: tuple[State, ...]
+    number: int = 0
+    stats: dict = field(default_factory=dict)
+
+
+class StepFailed(Exception):
+    """A time step that has to be tried again in halves."""
+
+
+class Simulator:
+    """A scene in motion: call `advance` once a frame. `snapshot` and `restore` carry it over to another process."""
+
+    def __init__(self, scene: Scene, options: Options | None = None):
+        self.scene, self.options = scene, options or Options()
+        use_threads()
+        cloths, bodies = [c.mesh for c in scene.cloths], [b.mesh.moved(b.at(0.0)) for b in scene.bodies]
+        mesh = combine(cloths)
+        of_face = np.repeat(np.arange(len(cloths)), [len(m.faces) for m in cloths])
+        flat = np.array([c.flat for c in scene.cloths])[of_face]
+        self.system = build_system(mesh, [c.material for c in scene.cloths], of_face, flat)
+        self.first = np.cumsum([0] + [len(m.x) for m in cloths])  # vertex of each cloth
+        self.solids = [solid(m, b.friction) for m, b in zip(bodies, scene.bodies)]
+        self.surfaces = surfaces(combine([*cloths, *bodies]), len(mesh.x))
+        self.pinned = np.concatenate([c.pins + at for c, at in zip(scene.cloths, self.first)]).astype(np.int32)
+        inverse = 1.0 / self.system.mass
+        inverse[self.pinned] = 0.0
+        self.inverse_mass = np.concatenate([inverse, np.zeros(sum(len(m.x) for m in bodies))])
+        self.friction = np.full(len(self.inverse_mass), float(scene.friction))
+        at = len(mesh.x)
+        for m, b in zip(bodies, scene.bodies):
+            self.friction[at : at + len(m.x)] = b.friction
+            at += len(m.x)
+        self.thickness = _thickness(self.surfaces.mesh, scene.thickness)
+        self.gravity = np.zeros(3)
+        self.gravity["xyz".index(scene.up)] = -scene.gravity
+        self.number = 0  # of the frame that it stands at
+        self.x, self.v = mesh.x.copy(), np.concatenate([c.velocity for c in scene.cloths])
+        self.push = np.zeros(len(mesh.x))  # [N] on bodies, in the step before
+        self.released = np.zeros(len(mesh.x), np.bool_)  # let go by a body in the step before
+        self.stats = self._measured({}, time.perf_counter())
+
+    def frame(self) -> Frame:
+        """The frame that the simulation stands at."""
+        t = self.number / self.scene.fps
+        ends = zip(self.first, self.first[1:])
+        states = tuple(State(self.x[a:b].copy(), self.v[a:b].copy(), t) for a, b in ends)
+        return Frame(t, states, self.number, dict(self.stats))
+
+    def advance(self) -> Frame:
+        """Simulate up to the next frame."""
+        began = time.perf_counter()
+        counts = dict.fromkeys(
+            ("steps", "halvings", "pcg_iterations", "contacts", "touching", "collisions", "zones", "largest_zone"), 0
+        )
+        steps = self.scene.substeps
+        for k in range(steps):
+            t0, t1 = ((self.number + share / steps) / self.scene.fps for share in (k, k + 1))
+            self._advance(t0, t1, 0, counts)
+        self.number += 1
+        self.stats = self._measured(counts, began)
+        return self.frame()
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Everything that the further run depends on, as arrays; after `restore` it goes on bit for bit the same."""
+        keep = {key: getattr(self, key).copy() for key in ("x", "v", "push", "released")}
+        return {"number": np.int64(self.number), **keep}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        for key in ("x", "v", "push", "released"):
+            value, now = arrays[key], getattr(self, key)
+            if value.shape != now.shape or value.dtype != now.dtype:
+                raise BadInput(f"the checkpoint's {key} is {value.dtype} {value.shape}, not {now.dtype} {now.shape}")
+            setattr(self, key, np.ascontiguousarray(value))
+        self.number = int(arrays["number"])
+        self.stats = self._measured({}, time.perf_counter())
+
+    def _measured(self, counts: dict, began: float) -> dict:
+        hits = find_hits(self.surfaces.mesh, self._with_bodies(self.x, self.number / self.scene.fps), self.surfaces.bvh)
+        moving = 0.5 * float((self.system.mass[:, None] * self.v**2).sum())
+        return {
+            "frame": self.number,
+            "t": self.number / self.scene.fps,
+            **counts,
+            "kinetic_energy": moving,
+            "ef_pairs": len(hits),
+            "seconds": time.perf_counter() - began,
+        }
+
+    def _with_bodies(self, x: np.ndarray, t: float) -> np.ndarray:
+        return np.concatenate([x, *(b.at(t) for b in self.scene.bodies)]) if self.scene.bodies else x
+
+    def _advance(self, t0: float, t1: float, depth: int, counts: dict) -> None:
+        try:
+            self._step(t0, t1, counts, last=depth == HALVINGS)
+        except StepFailed:
+            counts["halvings"] += 1
+            middle = 0.5 * (t0 + t1)
+            self._advance(t0, middle, depth + 1, counts)
+            self._advance(middle, t1, depth + 1, counts)
+
+    def _step(self, t0: float, t1: float, counts: dict, last: bool) -> None:
+        """One time step; `last`: it cannot be halved any more, and ends as well as it can."""
+        scene, system, h = self.scene, self.system, t1 - t0
+        x, v, n = self.x, self.v, len(self.x)
+        everything = self._with_bodies(x, t0)
+
+        force = system.mass[:, None] * self.gravity
+        drag = np.zeros((n, 3, 3))
+        if scene.wind is not None:
+            add_wind(x, v, system.mesh.faces, self._wind(t0), scene.wind.drag, scene.wind.lift, force, drag)
+        if scene.resolver == "none":
+            couplings, near = no_couplings(n), ()
+        else:
+            near = find_proximity(self.surfaces, everything, self.thickness)
+            couplings = repel(near, v, h, self.inverse_mass[:n], scene.friction)
+
+        for s, body in zip(self.solids, scene.bodies):
+            s.move(body.at(t0), body.at(t1))
+        touches = [touch(s, x, v, h, scene.thickness, self.released) for s in self.solids]
+        pin_velocity = (self._pins(t1) - self._pins(t0)) / h
+        constraints, grip, grip_to, after, normal = constrain(
+            touches, [s.friction for s in self.solids], v, h, system.mass, self.push, self.pinned, pin_velocity,
+            self.gravity,
+        )  # fmt: skip
+        force += np.einsum("nij,nj->ni", grip, grip_to - v)
+        v1, iterations, impulse = implicit_step(
+            system, x, v, h, Outside(force, drag + grip, scene.air), couplings, constraints, self.options
+        )
+        counts["pcg_iterations"] += iterations
+        if not np.isfinite(v1).all():
+            raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
+
+        x1 = x + h * v1
+        if len(self.pinned):
+            x1[self.pinned] = self._pins(t1)
+        if scene.resolver == "zones":
+            wish = self._with_bodies(x1, t1)
+            done = resolve(
+                self.surfaces, everything, wish, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
+                GAP * scene.thickness,
+            )  # fmt: skip
+            if not done.clean and not last:
+                raise StepFailed
+            moved = (done.x1[:n] != x1).any(axis=1)
+            x1 = done.x1[:n].copy()
+            v1[moved] = (x1[moved] - x[moved]) / h
+            counts["collisions"] += done.collisions
+            counts["zones"] += done.zones
+            counts["largest_zone"] = max(counts["largest_zone"], done.largest)
+        on = constraints.kept > 0
+        on[self.pinned] = False
+        press = np.einsum("ni,ni->n", impulse, normal) / np.maximum(np.linalg.norm(normal, axis=1), 1e-30)
+        self.push = np.where(on, np.maximum(press, 0.0) / h, 0.0)
+        self.released = on & (press < 0.0)
+        self.x, self.v = x1, v1 - after
+        counts["steps"] += 1
+        counts["contacts"] += len(near)
+        counts["touching"] += int(on.sum())
+
+    def _pins(self, t: float) -> np.ndarray:
+        """(p, 3) where the pins are at time t."""
+        parts = [
+            c.mesh.x[c.pins] if c.targets is None else between_frames(c.targets, t * self.scene.fps)
+            for c in self.scene.cloths
+        ]
+        return np.concatenate(parts)
+
+    def _wind(self, t: float) -> np.ndarray:
+        """The air's velocity; gusts swell and fade with two periods that do not repeat soon."""
+        wind = self.scene.wind
+        swell = 0.6 * np.sin(2 * np.pi * t / 1.3) + 0.4 * np.sin(2 * np.pi * t / 0.47)
+        return np.array(wind.velocity) * (1.0 + wind.gusts * swell)
+
+
+def simulate(scene: Scene) -> Iterator[Frame]:
+    """Frames 0 to scene.frames - 1, each as soon as it is simulated."""
+    simulator = Simulator(scene)
+    yield simulator.frame()
+    while simulator.number < scene.frames - 1:
+        yield simulator.advance()
+
+
+def _thickness(mesh, thickness: float) -> np.ndarray:
+    """(n,) the thickness, or less where the mesh is fine: half the smallest height at rest of the faces around."""
+    rest = mesh.rest
+    sides = np.stack([rest[:, :, 0], rest[:, :, 1], rest[:, :, 1] - rest[:, :, 0]])
+    longest = np.sqrt((sides**2).sum(axis=2)).max(axis=0)
+    height = np.abs(np.linalg.det(rest)) / np.maximum(longest, 1e-300)
+    out = np.full(len(mesh.x), thickness)
+    np.minimum.at(out, mesh.faces.ravel(), np.repeat(0.5 * height, 3))
+    return out
