@@ -1,6 +1,6 @@
 """Blender's cloth on the falling sheet. Run by the peers' Python: peer_blender.py SCENE.npz RESULT.npy.
 
-Writes the sheet's last positions (n, 3) and prints {"seconds": per frame, "frames": how many}.
+Writes the sheet's last positions (n, 3) [m] and prints {"seconds": per frame, "frames": how many were simulated}.
 """
 
 import json
@@ -10,24 +10,25 @@ import time
 import bpy
 import numpy as np
 
+QUALITY = 5  # steps a frame
+
 
 def mesh_object(name, x, faces):
-    """A Blender object with this mesh, at the origin of the scene."""
+    """An object with this mesh, in the scene."""
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata(x.tolist(), [], faces.tolist())
     mesh.update()
-    thing = bpy.data.objects.new(name, mesh)
-    bpy.context.collection.objects.link(thing)
-    return thing
+    made = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(made)
+    return made
 
 
 def build(given):
-    """(scene, sheet): the sheet with its cloth modifier and the body that it falls on."""
+    """(scene, sheet): the sheet with its cloth modifier, and the body that it falls on. Frame 1 is the start."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     scene.render.fps = int(given["fps"])
     scene.gravity = (0.0, 0.0, -float(given["gravity"]))
-    scene.frame_start, scene.frame_end = 1, int(given["frames"])
 
     thickness = float(given["thickness"])
     body = mesh_object("body", given["body"], given["body_faces"])
@@ -36,8 +37,7 @@ def build(given):
 
     sheet = mesh_object("sheet", given["x"], given["faces"])
     cloth = sheet.modifiers.new("cloth", "CLOTH")
-    cloth.settings.quality = 5
-    cloth.settings.mass = float(given["mass"]) / len(given["x"])
+    cloth.settings.quality = QUALITY
     cloth.collision_settings.use_collision = True
     cloth.collision_settings.distance_min = thickness
     cloth.collision_settings.use_self_collision = True
@@ -56,15 +56,16 @@ def positions(sheet):
 
 def main(scene_file, result_file):
     given = np.load(scene_file)
+    frames = int(given["frames"]) - 1
     scene, sheet = build(given)
-    scene.frame_set(1)  # the start: nothing is simulated yet
-    frames = int(given["frames"])
+    scene.frame_set(1)  # sets up, simulates nothing
     began = time.perf_counter()
-    for number in range(2, frames + 1):
-        scene.frame_set(number)
+    for number in range(frames):
+        scene.frame_set(2 + number)
     seconds = time.perf_counter() - began
     np.save(result_file, positions(sheet))
-    print(json.dumps({"seconds": seconds / (frames - 1), "frames": frames}))
+    print(json.dumps({"seconds": seconds / frames, "frames": frames}))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -46,17 +46,25 @@ class Outside:
 
 
 def implicit_step(
-    system: System, x, v, h: float, outside: Outside, couplings: Couplings, constraints: Constraints, options=Options()
+    system: System,
+    x,
+    v,
+    h: float,
+    outside: Outside,
+    couplings: Couplings,
+    constraints: Constraints,
+    guess: np.ndarray,
+    options: Options,
 ):
     """The velocity (n, 3) at the end of a step of h [s], the solver's iterations, and the constraint impulses (n, 3).
 
-    constraints.change is relative to v.
+    constraints.change is relative to v; guess : (n, 3) of the change of velocity, such as that of the step before.
     """
     mass, pattern = system.mass[:, None], system.pattern
     diagonal = h * outside.drag
     diagonal[:, [0, 1, 2], [0, 1, 2]] += mass * (1.0 + h * outside.air)
     known = h * (outside.force - outside.air * mass * v)
-    iterations = 0
+    iterations, dv = 0, guess
     for again in range(options.newton):
         if again == 0:
             force, values = elastic(system, x, h)
@@ -66,7 +74,9 @@ def implicit_step(
             force, values = elastic(system, at, h)
             _, damping = elastic(system, at, h, stiffness=0.0)
             b = known + h * force - _product(pattern, damping, v + dv) + _product(pattern, values, dv)
-        dv, count, impulse = solve(pattern, diagonal, values, couplings, constraints, b, options.tolerance, options.most)
+        dv, count, impulse = solve(
+            pattern, diagonal, values, couplings, constraints, b, dv, options.tolerance, options.most
+        )
         iterations += count
     return v + dv, iterations, impulse
 

@@ -70,15 +70,16 @@ def no_constraints(vertices: int) -> Constraints:
     return Constraints(np.zeros(vertices, np.uint8), np.tile(np.eye(3), (vertices, 1, 1)), np.zeros((vertices, 3)))
 
 
-def solve(pattern: Pattern, diagonal, values, couplings: Couplings, constraints: Constraints, b, tolerance, most):
+def solve(pattern: Pattern, diagonal, values, couplings: Couplings, constraints: Constraints, b, guess, tolerance, most):
     """The change of velocity dv (n, 3), the iterations it took, and the residual A dv - b (n, 3): constraint impulses.
 
     diagonal : (n, 3, 3) D; values : (blocks, 3, 3) W; b : (n, 3), without the couplings' pull, which is added here
-    tolerance : stop when the residual, measured by the preconditioner, is this share of that at the start
+    guess : (n, 3) of dv, to start from
+    tolerance : stop when the residual, measured by the preconditioner, is this share of that at dv = 0
     most : iterations at most
     """
     n = len(b)
-    dv, residual = np.empty((n, 3)), np.empty((n, 3))
+    dv, residual = guess.copy(), np.empty((n, 3))
     iterations = _solve(
         pattern.start, pattern.column, pattern.diagonal, diagonal, values, couplings.vertex, couplings.weight,
         couplings.block, couplings.pull, couplings.start, couplings.entry, constraints.kept, constraints.free,
@@ -183,27 +184,32 @@ def _solve(
     through = np.empty((couplings, 3))
     inverse = np.empty((n, 3, 3))
     p, q, r = np.zeros((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    part = np.empty(chunks)
+    part, whole = np.empty(chunks), np.empty(chunks)
+    for i in prange(n):  # the guess, with what is prescribed
+        if kept[i] > 0:
+            x, y, z = _through(free[i], dv[i, 0], dv[i, 1], dv[i, 2])
+            dv[i, 0], dv[i, 1], dv[i, 2] = x + change[i, 0], y + change[i, 1], z + change[i, 2]
     for c in prange(couplings):
-        _couple(c, vertex, weight, block, change, through)
+        _couple(c, vertex, weight, block, dv, through)
     for chunk in prange(chunks):
         a = np.empty((3, 3))
         t = np.empty((3, 3))
-        sum_ = 0.0
+        sum_ = sum_b = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, change)
-            x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
+            bx, by, bz = b[i, 0], b[i, 1], b[i, 2]
             for row in range(3):
                 for col in range(3):
                     a[row, col] = diagonal[i, row, col] + values[diagonal_block[i], row, col]
             for k in range(c_start[i], c_start[i + 1]):
                 c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-                x += w * pull[c, 0]
-                y += w * pull[c, 1]
-                z += w * pull[c, 2]
+                bx += w * pull[c, 0]
+                by += w * pull[c, 1]
+                bz += w * pull[c, 2]
                 for row in range(3):
                     for col in range(3):
                         a[row, col] += w * w * block[c, row, col]
+            x, y, z = bx - x, by - y, bz - z
             if kept[i] > 0:  # S a S + (1 - S), then filtered on the way out
                 size = (a[0, 0] + a[1, 1] + a[2, 2]) / 3.0
                 s = free[i]
@@ -216,19 +222,22 @@ def _solve(
                         a[row, col] = t[row, 0] * s[0, col] + t[row, 1] * s[1, col] + t[row, 2] * s[2, col]
                         a[row, col] += size * (one - s[row, col])
                 x, y, z = _through(s, x, y, z)
+                bx, by, bz = _through(s, bx, by, bz)
             _invert(a, inverse[i])
             r[i, 0], r[i, 1], r[i, 2] = x, y, z
-            dv[i, 0], dv[i, 1], dv[i, 2] = 0.0, 0.0, 0.0
             x, y, z = _through(inverse[i], x, y, z)
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
             p[i, 0], p[i, 1], p[i, 2] = x, y, z
             sum_ += r[i, 0] * x + r[i, 1] * y + r[i, 2] * z
-        part[chunk] = sum_
-    rho = 0.0
+            x, y, z = _through(inverse[i], bx, by, bz)
+            sum_b += bx * x + by * y + bz * z
+        part[chunk], whole[chunk] = sum_, sum_b
+    rho = goal = 0.0
     for chunk in range(chunks):
         rho += part[chunk]
-    goal = tolerance * tolerance * rho
+        goal += whole[chunk]
+    goal *= tolerance * tolerance
     iterations = 0
     while rho > goal and iterations < most:
         iterations += 1
@@ -269,10 +278,6 @@ def _solve(
             for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
                 for c in range(3):
                     p[i, c] = q[i, c] + beta * p[i, c]
-    for chunk in prange(chunks):
-        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            for c in range(3):
-                dv[i, c] += change[i, c]
     for c in prange(couplings):
         _couple(c, vertex, weight, block, dv, through)
     for chunk in prange(chunks):

@@ -64,12 +64,12 @@ def angle_gradient(x, i0, i1, i2, i3, out):
 @inlined
 def away(theta, rest):
     """theta - rest the short way round [rad], in (-pi, pi]; both angles are in (-pi, pi]."""
-    away = theta - rest
-    if away > math.pi:
-        return away - 2.0 * math.pi
-    if away <= -math.pi:
-        return away + 2.0 * math.pi
-    return away
+    turn = theta - rest
+    if turn > math.pi:
+        return turn - 2.0 * math.pi
+    if turn <= -math.pi:
+        return turn + 2.0 * math.pi
+    return turn
 
 
 @inlined

@@ -21,7 +21,7 @@ from unsnarl.io.frames import Frames
 from unsnarl.io.whole import whole_file
 from unsnarl.mesh import TriMesh, as_mesh
 
-__all__ = ["EXTENSIONS", "Frames", "frame_files", "read_frames", "read_mesh", "write_frames", "write_mesh"]
+__all__ = ["EXTENSIONS", "Frames", "format_of", "frame_files", "read_frames", "read_mesh", "write_frames", "write_mesh"]
 
 _MODULE = {
     ".obj": "obj",
@@ -49,7 +49,7 @@ def read_mesh(path: str | Path) -> TriMesh:
         numbered = sequence.files(path) if sequence.is_numbered(path) else None
     if numbered:
         return read_mesh(numbered[0])
-    module = _format(path)
+    module = format_of(path)
     with _reading(path):
         _only_files(path)
         return module.read(path)
@@ -59,7 +59,7 @@ def write_mesh(path: str | Path, mesh: TriMesh) -> None:
     """Write a mesh (or a pair of arrays, vertices (n, 3) and faces (m, 3)). An existing file is replaced."""
     path = _path(path)
     mesh = as_mesh(mesh, path.stem)
-    module = _format(path)
+    module = format_of(path)
     with _writing(path), whole_file(path) as temporary:
         module.write(temporary, mesh)
         _write_beside(module, path, mesh)
@@ -82,7 +82,7 @@ def read_frames(path: str | Path, *, mesh: TriMesh | str | Path | None = None) -
         return sequence.read_frames(numbered, read_mesh)
     if mesh is not None and not isinstance(mesh, TriMesh):
         mesh = read_mesh(mesh)
-    module = _format(path)
+    module = format_of(path)
     with _reading(path):
         _only_files(path)
         if mesh is not None:
@@ -103,7 +103,7 @@ def write_frames(path: str | Path, frames: Frames, *, first: int = 0) -> None:
     path = _path(path)
     if not isinstance(frames, Frames):
         raise BadInput(f"{path}: expected Frames to write, got {type(frames).__name__}")
-    module = _format(path)
+    module = format_of(path)
     files = frame_files(path, len(frames), first)
     if files != [path]:
         for k, file in enumerate(files):
@@ -119,7 +119,7 @@ def write_frames(path: str | Path, frames: Frames, *, first: int = 0) -> None:
 def frame_files(path: str | Path, count: int, first: int = 0) -> list[Path]:
     """The files that `write_frames` writes for so many frames, but for the mesh beside a point cache."""
     path = _path(path)
-    module = _format(path)
+    module = format_of(path)
     if sequence.is_pattern(path) or (not hasattr(module, "write_frames") and count > 1):
         with _writing(path):
             return sequence.files_to_write(path, count, first)
@@ -133,7 +133,7 @@ def _path(path) -> Path:
         raise BadInput(f"expected the path of a file, got {type(path).__name__}") from None
 
 
-def _format(path: Path):
+def format_of(path: Path):
     """The module for the extension of `path`."""
     name = _MODULE.get(path.suffix.lower())
     if name is None:

@@ -35,7 +35,7 @@ EXTENSIONS = (".glb", ".gltf")
 FPS = 24.0  # frames per second at which animations are read
 _MOST_FRAMES = 100_000  # more than an hour: a damaged time
 _MOST_BYTES = 8 << 30  # of frames
-_MOST_TARGETS = 2000  # frames that are written: every one is a morph target with a weight at every frame
+MOST_TARGETS = 2000  # frames that are written: every one is a morph target with a weight at every frame
 _TRIANGLES = (4, 5, 6)  # modes: list, strip, fan
 _PATHS = {"translation": 3, "rotation": 4, "scale": 3, "weights": 1}
 _LOOK = ("materials", "textures", "samplers", "images")
@@ -100,8 +100,8 @@ def write(path: Path, mesh: TriMesh) -> None:
 
 def write_frames(path: Path, frames: Frames) -> None:
     """Every frame is a morph target; an animation goes from one to the next. The mesh itself is at rest."""
-    if len(frames) > _MOST_TARGETS:
-        raise BadInput(f"glTF takes {_MOST_TARGETS} frames at most, not {len(frames)}: use USD, PC2 or npz")
+    if len(frames) > MOST_TARGETS:
+        raise BadInput(f"glTF takes {MOST_TARGETS} frames at most, not {len(frames)}: use USD, PC2 or npz")
     _write(path, frames.mesh, frames)
 
 

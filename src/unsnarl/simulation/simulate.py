@@ -29,6 +29,7 @@ from unsnarl.simulation.scene import Scene, between_frames
 
 SEPARATION = 0.1  # share of the thickness that nothing comes nearer than
 GAP = 0.5  # share of the thickness at which impulses stop what approaches
+_CARRIED = ("x", "v", "push", "released", "pull")  # from step to step
 HALVINGS = 6  # of a step that fails, at most
 
 
@@ -85,6 +86,7 @@ class Simulator:
         self.x, self.v = mesh.x.copy(), np.concatenate([c.velocity for c in scene.cloths])
         self.push = np.zeros(len(mesh.x))  # [N] on bodies, in the step before
         self.released = np.zeros(len(mesh.x), np.bool_)  # let go by a body in the step before
+        self.pull = np.zeros_like(self.v)  # [m/s^2] acceleration in the step before
         self.stats = self._measured({}, time.perf_counter())
 
     def frame(self) -> Frame:
@@ -110,11 +112,11 @@ class Simulator:
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Everything that the further run depends on, as arrays; after `restore` it goes on bit for bit the same."""
-        keep = {key: getattr(self, key).copy() for key in ("x", "v", "push", "released")}
+        keep = {key: getattr(self, key).copy() for key in _CARRIED}
         return {"number": np.int64(self.number), **keep}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        for key in ("x", "v", "push", "released"):
+        for key in _CARRIED:
             value, now = arrays[key], getattr(self, key)
             if value.shape != now.shape or value.dtype != now.dtype:
                 raise BadInput(f"the checkpoint's {key} is {value.dtype} {value.shape}, not {now.dtype} {now.shape}")
@@ -172,9 +174,11 @@ class Simulator:
         )  # fmt: skip
         force += np.einsum("nij,nj->ni", grip, grip_to - v)
         v1, iterations, impulse = implicit_step(
-            system, x, v, h, Outside(force, drag + grip, scene.air), couplings, constraints, self.options
+            system, x, v, h, Outside(force, drag + grip, scene.air), couplings, constraints, h * self.pull,
+            self.options,
         )
         counts["pcg_iterations"] += iterations
+        pull = (v1 - v) / h
         if not np.isfinite(v1).all():
             raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
 
@@ -200,7 +204,7 @@ class Simulator:
         press = np.einsum("ni,ni->n", impulse, normal) / np.maximum(np.linalg.norm(normal, axis=1), 1e-30)
         self.push = np.where(on, np.maximum(press, 0.0) / h, 0.0)
         self.released = on & (press < 0.0)
-        self.x, self.v = x1, v1 - after
+        self.x, self.v, self.pull = x1, v1 - after, pull
         counts["steps"] += 1
         counts["contacts"] += len(near)
         counts["touching"] += int(on.sum())
