@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PEERS  := .venv-peers/.ready
+BPY_LIBRARIES := libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libgl1 libegl1
 
 .PHONY: help demo test prove lint format bench browser peers clean
 
@@ -18,9 +19,15 @@ $(READY): pyproject.toml
 	@touch $@
 
 $(PEERS): Makefile
+	@echo "setting up .venv-peers (once, about 700 MB) ..."
 	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check pymeshlab
-	@touch $@
+	@all=yes; for peer in pymeshlab==2025.7.post1 bpy==5.0.1 'newton==1.8.0 warp-lang==1.19.0'; do \
+		.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' $$peer \
+		|| { echo "$$peer: not to be had here (bpy wants Python 3.11); benches skip it"; all=; }; done; \
+	.venv-peers/bin/python -c 'import bpy' 2>/dev/null || { test -n "$$CI" && command -v apt-get >/dev/null && test "$$(id -u)" = 0 \
+		&& apt-get update -qq && apt-get install -y -qq $(BPY_LIBRARIES) >/dev/null; } \
+		|| { echo "bpy does not start here; on Debian it needs: apt-get install $(BPY_LIBRARIES)"; all=; }; \
+	test -z "$$all" || touch $@
 
 demo: $(READY)   ## make a tangled sheet, check it, draw it
 	$(BIN)/unsnarl demo folded_sheet -o out
@@ -43,6 +50,7 @@ format: $(READY) ## let ruff put the code in shape
 bench: $(READY) peers ## measure unsnarl and its peers here
 	$(BIN)/unsnarl bench check
 	$(BIN)/unsnarl bench paths
+	$(BIN)/unsnarl bench falling_sheet
 
 browser:         ## Chromium for the tests of web pages, where Debian's packages are at hand (else they are skipped)
 	@command -v chromium >/dev/null || { test -n "$$CI" && command -v apt-get >/dev/null && test "$$(id -u)" = 0 \

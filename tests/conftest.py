@@ -13,3 +13,12 @@ def data() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"real meshes are not here: {DATA.name} folder beside the project is missing")
     return DATA
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Simulations are done by a fake simulator, which is returned."""
+    from tests.simulation.fake import FakeSimulator
+
+    monkeypatch.setattr("unsnarl.simulation.simulate.Simulator", FakeSimulator)
+    return FakeSimulator

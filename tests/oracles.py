@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
+from math import gcd, lcm
 
 import numpy as np
 
@@ -202,3 +204,194 @@ def two_sides(vertices: int, edges, cut: set[int], start: int) -> dict[int, int]
             elif side[w] != wanted:
                 return None
     return side
+
+
+# --- motion ---
+# Polynomials in t with whole coefficients, the constant first.
+
+
+def poly_sum(p, q) -> list[int]:
+    return trim([(p[i] if i < len(p) else 0) + (q[i] if i < len(q) else 0) for i in range(max(len(p), len(q)))])
+
+
+def poly_product(p, q) -> list[int]:
+    out = [0] * max(len(p) + len(q) - 1, 0)
+    for i, a in enumerate(p):
+        for j, b in enumerate(q):
+            out[i + j] += a * b
+    return trim(out)
+
+
+def trim(p) -> list[int]:
+    """p without zeros at the end, divided by what all its coefficients share."""
+    p = list(p)
+    while p and p[-1] == 0:
+        p.pop()
+    return p
+
+
+def primitive(p) -> list[int]:
+    shared = gcd(*p) if p else 1
+    return [a // shared for a in p]
+
+
+def remainder(p, q) -> list[int]:
+    """A positive multiple of the remainder of p divided by q."""
+    p = list(p)
+    while len(p) >= len(q):
+        factor, shift = p[-1] * (1 if q[-1] > 0 else -1), len(p) - len(q)
+        p = [abs(q[-1]) * a for a in p]
+        for i, b in enumerate(q):
+            p[i + shift] -= factor * b
+        p = primitive(trim(p[:-1]))
+    return p
+
+
+def shared_factor(p, q) -> list[int]:
+    while q:
+        p, q = q, remainder(p, q)
+    return primitive(p)
+
+
+def quotient(p, q) -> list[int]:
+    """p / q, which leaves no remainder, times something."""
+    out, p = [0] * (len(p) - len(q) + 1), [Fraction(a) for a in p]
+    for shift in reversed(range(len(out))):
+        out[shift] = p[shift + len(q) - 1] / q[-1]
+        for i, b in enumerate(q):
+            p[i + shift] -= out[shift] * b
+    bottom = lcm(*(a.denominator for a in out))
+    return primitive([int(a * bottom) for a in out])
+
+
+def value_sign(p, t: Fraction) -> int:
+    top, bottom, value = t.numerator, t.denominator, 0
+    for i, a in enumerate(reversed(p)):
+        value = value * top + a * bottom**i
+    return (value > 0) - (value < 0)
+
+
+class Roots:
+    """The distinct roots of a polynomial that is not zero, counted by Sturm's theorem."""
+
+    def __init__(self, p):
+        slope = trim([i * a for i, a in enumerate(p)][1:])
+        p = quotient(p, shared_factor(p, slope)) if slope else primitive(p)
+        self.p, self.chain = p, [p, trim([i * a for i, a in enumerate(p)][1:])]
+        while self.chain[-1]:
+            self.chain.append([-a for a in remainder(self.chain[-2], self.chain[-1])])
+
+    def changes(self, t) -> int:
+        signs = [s for s in (value_sign(p, t) for p in self.chain) if s != 0]
+        return sum(a != b for a, b in zip(signs, signs[1:]))
+
+    def count(self, low, high) -> int:
+        """Roots above low, up to and including high."""
+        return self.changes(low) - self.changes(high)
+
+    def between_0_and_1(self) -> list[tuple[Fraction, Fraction]]:
+        """(low, high] around each root in [0, 1], in ascending order; (0, 0) for a root at 0."""
+        todo, found = [(Fraction(0), Fraction(1))], []
+        while todo:
+            low, high = todo.pop()
+            n = self.count(low, high)
+            if n == 1:
+                found.append((low, high))
+            elif n > 1:
+                middle = (low + high) / 2
+                todo += [(middle, high), (low, middle)]
+        return ([(Fraction(0), Fraction(0))] if value_sign(self.p, Fraction(0)) == 0 else []) + found
+
+    def narrow(self, low, high):
+        middle = (low + high) / 2
+        return (low, middle) if self.count(low, middle) else (middle, high)
+
+    def sign_there(self, q, low, high) -> int:
+        """The sign of another polynomial at the root in (low, high]."""
+        if not q or low == high:
+            return value_sign(q, high)
+        both = shared_factor(self.p, q)
+        if len(both) > 1 and Roots(both).count(low, high):
+            return 0
+        others = Roots(q)
+        while others.count(low, high):
+            low, high = self.narrow(low, high)
+        return value_sign(q, high)
+
+
+def first_touch(x0, x1, triangle: bool) -> Fraction | None:
+    """When a point and a triangle, or two edges, first touch, at most 2^-70 too late; None if never. Exact.
+
+    x0, x1 : (4, 3) positions at times 0 and 1: the point and the triangle, or the ends of the edges.
+
+    The differences between their points form a triangle or parallelogram; they touch when it contains the origin. That
+    takes a time at which the origin is in its plane (the volume, a cubic, is zero), inside or on the border. If it is in
+    the plane all the time, they touch at time 0 or first on the border.
+    """
+    whole = as_integers([*np.asarray(x0, dtype=float), *np.asarray(x1, dtype=float)])
+    pairs = [(0, 1), (0, 2), (0, 3)] if triangle else [(0, 2), (1, 2), (0, 3), (1, 3)]
+    corners = []
+    for i, j in pairs:
+        start = [q - p for p, q in zip(whole[i], whole[j])]
+        stop = [q - p for p, q in zip(whole[i + 4], whole[j + 4])]
+        corners.append([trim([s, e - s]) for s, e in zip(start, stop)])
+
+    def less(p, q):
+        return poly_sum(p, [-c for c in q])
+
+    def dot(a, b):
+        return poly_sum(poly_sum(poly_product(a[0], b[0]), poly_product(a[1], b[1])), poly_product(a[2], b[2]))
+
+    def cross(a, b):
+        return [
+            less(poly_product(a[(k + 1) % 3], b[(k + 2) % 3]), poly_product(a[(k + 2) % 3], b[(k + 1) % 3]))
+            for k in range(3)
+        ]
+
+    a, b, c = corners[:3]
+    e, g = [less(q, p) for p, q in zip(a, b)], [less(q, p) for p, q in zip(a, c)]
+    n = cross(e, g)
+    volume = dot(n, a)
+    area, v, w = dot(n, n), dot(n, cross(g, a)), dot(n, cross(a, e))
+    inside = [v, w, less(less(area, v), w)] if triangle else [v, w, less(area, v), less(area, w)]
+    ring = [a, b, c] if triangle else [a, b, corners[3], c]
+    border = [(cross(p, q), dot(p, q)) for p, q in zip(ring, ring[1:] + ring[:1])]
+
+    def contains(roots, low, high):
+        if roots.sign_there(area, low, high):
+            return all(roots.sign_there(q, low, high) >= 0 for q in inside)
+        return any(
+            not any(roots.sign_there(q, low, high) for q in line) and roots.sign_there(side, low, high) <= 0
+            for line, side in border
+        )
+
+    def first(p, holds):
+        roots = Roots(p)
+        for low, high in roots.between_0_and_1():
+            if holds(roots, low, high):
+                while high - low > Fraction(1, 2**70):
+                    low, high = roots.narrow(low, high)
+                return high
+        return None
+
+    if volume:
+        return first(volume, contains)
+    if contains(Roots([0, 1]), Fraction(0), Fraction(0)):
+        return Fraction(0)
+    times = []
+    for line, side in border:
+        for q in line:
+            if q:
+                times.append(
+                    first(
+                        q,
+                        lambda roots, low, high, line=line, side=side: (
+                            not any(roots.sign_there(r, low, high) for r in line)
+                            and roots.sign_there(side, low, high) <= 0
+                        ),
+                    )
+                )
+                break
+        else:
+            times.append(first(side, lambda *_: True) if side else Fraction(0))
+    return min((t for t in times if t is not None), default=None)

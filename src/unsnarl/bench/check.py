@@ -11,7 +11,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from unsnarl.bench.peers import run_peer
+from unsnarl.bench.peers import PYMESHLAB, run_peer
 from unsnarl.bench.result import BenchResult, best_time, peak_memory
 from unsnarl.io import write_mesh
 from unsnarl.mesh import TriMesh
@@ -21,19 +21,6 @@ from unsnarl.tangles.report import TangleReport
 
 LAYERS, BUMPS, HEIGHT, GAP = 7, 11, 0.3, 0.1
 NO_IPCTK = "skipped: not installed (pip install 'unsnarl[certify]')"
-
-PYMESHLAB = """
-import json, sys, time
-import pymeshlab
-times = []
-for _ in range(3):
-    meshes = pymeshlab.MeshSet()
-    meshes.load_new_mesh(sys.argv[1])
-    began = time.perf_counter()
-    meshes.compute_selection_by_self_intersections_per_face()
-    times.append(time.perf_counter() - began)
-print(json.dumps({"seconds": min(times), "faces": int(meshes.current_mesh().selected_face_number())}))
-"""
 
 
 def sheet(triangles: int, tangled: bool) -> TriMesh:
@@ -62,7 +49,7 @@ def run(sizes: tuple[int, ...] = (100_000, 1_000_000)) -> BenchResult:
             judge, verdict = _ipctk(mesh, 5 if first else 1)
             faces = _pymeshlab(mesh) if first else None
             state = "tangled" if tangled else "clean"
-            result.rows.append(
+            result.add(
                 {
                     "sheet": state,
                     "triangles": len(mesh.faces),

@@ -27,12 +27,12 @@ def run(table=TABLE, copies: tuple[int, ...] = COPIES) -> BenchResult:
     for triangles, options, segments, paths, total in table:
         mesh = folded_sheet.build(triangles, **options)
         seconds, report = _time(mesh, 9)
-        result.rows.append(_row("E table 1", report, seconds, segments, paths, total))
+        result.add(_row("E table 1", report, seconds, segments, paths, total))
         result.ratios[f"E, {triangles:,} triangles, {segments:,} segments"] = total / 1e3 / seconds
     per_segment = []
     for count in copies:
         seconds, report = _time(_side_by_side(count), 3)
-        result.rows.append(_row(f"{count} copies", report, seconds))
+        result.add(_row(f"{count} copies", report, seconds))
         per_segment.append(seconds / len(report.segments))
     if len(per_segment) > 1:
         result.ratios["unsnarl, time per segment at the most over that at the fewest"] = (

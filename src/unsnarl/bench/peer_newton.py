@@ -23,9 +23,7 @@ class Falling:
         thickness, friction = float(given["thickness"]), float(given["friction"])
         stiffness, bend, damping = float(given["stretch"]) / 2, float(given["bend"]), float(given["damping"])
         builder = newton.ModelBuilder(gravity=(0.0, 0.0, -float(given["gravity"])))
-        builder.add_shape_sphere(
-            -1, radius=float(given["radius"]), cfg=newton.ModelBuilder.ShapeConfig(mu=friction)
-        )
+        builder.add_shape_sphere(-1, radius=float(given["radius"]), cfg=newton.ModelBuilder.ShapeConfig(mu=friction))
         builder.add_cloth_mesh(
             pos=wp.vec3(0.0, 0.0, 0.0),
             rot=wp.quat_identity(),

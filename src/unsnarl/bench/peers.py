@@ -1,5 +1,7 @@
 """Peers that need an environment of their own run there, as subprocesses; `make peers` makes it.
 
+`peer_*.py` beside this file are the scripts that run there: they know nothing of unsnarl and get their input in files.
+
 The environment is looked for in UNSNARL_PEERS (its Python), then in `.venv-peers` in the current folder and in those
 above it.
 """
@@ -11,6 +13,9 @@ import os
 import subprocess
 from pathlib import Path
 
+BLENDER, NEWTON, PYMESHLAB = (
+    Path(__file__).with_name(f"peer_{name}.py") for name in ("blender", "newton", "pymeshlab")
+)
 NOT_INSTALLED = "skipped: not installed (make peers)"
 
 
@@ -25,12 +30,17 @@ def peers_python() -> str | None:
     return None
 
 
-def run_peer(script: str, *arguments: str, timeout: float = 1800) -> dict | str:
+def run_peer(script: Path, *arguments: str, timeout: float = 1800) -> dict | str:
     """Run a script with the peers' Python; its last line of output is JSON. A str says why there is no result."""
     python = peers_python()
     if python is None:
         return NOT_INSTALLED
-    done = subprocess.run([python, "-c", script, *arguments], capture_output=True, text=True, timeout=timeout)
+    try:
+        done = subprocess.run([python, str(script), *arguments], capture_output=True, text=True, timeout=timeout)
+    except OSError as error:
+        return f"skipped: {python}: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"skipped: not done after {timeout:g} s"
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return NOT_INSTALLED if "ModuleNotFoundError" in last else f"skipped: failed: {last}"

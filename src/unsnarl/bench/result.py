@@ -19,6 +19,13 @@ class BenchResult:
     rows: list[dict] = field(default_factory=list)
     ratios: dict[str, float | str] = field(default_factory=dict)
 
+    def add(self, row: dict) -> None:
+        """Add a row; on a terminal, say so at once."""
+        self.rows.append(row)
+        if sys.stderr is not None and sys.stderr.isatty():
+            done = (f"{key} {_text(value)}" for key, value in row.items() if value is not None)
+            sys.stderr.write(f"{self.name}: {', '.join(done)}\n")
+
     def to_dict(self) -> dict:
         return {"name": self.name, "rows": self.rows, "ratios": self.ratios}
 

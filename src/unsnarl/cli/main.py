@@ -9,7 +9,7 @@ import sys
 import typer
 
 import unsnarl
-from unsnarl.cli import bench, check, demo
+from unsnarl.cli import bench, check, demo, simulate
 from unsnarl.errors import BadInput
 
 UsageError = typer.BadParameter.__base__  # of the click that typer brings along
@@ -42,6 +42,7 @@ def _root(
 
 
 app.command("check", help=check.__doc__, epilog=check.EXAMPLES)(check.check)
+app.command("simulate", help=simulate.__doc__, epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("demo", help=demo.__doc__, epilog=demo.EXAMPLES)(demo.demo)
 app.command("bench", help=bench.__doc__, epilog=bench.EXAMPLES)(bench.bench)
 
@@ -87,7 +88,9 @@ def _interrupted(signal_number, frame) -> None:
         writer.remove_unfinished()
     if sys.stderr is not None:
         shown_again = "\x1b[?25h" if sys.stderr.isatty() else ""  # the cursor, which a progress bar hides
-        os.write(sys.stderr.fileno(), f"{shown_again}unsnarl: interrupted; nothing half-written is left\n".encode())
+        run = sys.modules.get("unsnarl.simulation.recording")
+        left = (hasattr(run, "farewell") and run.farewell()) or "nothing half-written is left"
+        os.write(sys.stderr.fileno(), f"{shown_again}unsnarl: interrupted; {left}\n".encode())
     os._exit(INTERRUPTED)
 
 

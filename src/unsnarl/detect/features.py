@@ -56,6 +56,75 @@ def _owned(faces, face_edges, edge_faces, vertices):
 
 
 @inlined
+def _shared_corner(faces, ids, f, g):
+    """(how many corners faces f and g share, that of f, that of g): the corners of the last one found."""
+    count, i, j = 0, 0, 0
+    for a in range(3):
+        for b in range(3):
+            if ids[faces[f, a]] == ids[faces[g, b]]:
+                count, i, j = count + 1, a, b
+    return count, i, j
+
+
+@inlined
+def _from(x, v, o):
+    """Vertex v seen from vertex o."""
+    return x[v, 0] - x[o, 0], x[v, 1] - x[o, 1], x[v, 2] - x[o, 2]
+
+
+@inlined
+def faces_apart(x0, x1, moving, faces, ids, f, g, least, size):
+    """True only if all features of faces f and g that share no vertex certainly keep farther apart than `least`.
+
+    The features move in straight lines from x0 to x1 if moving, else x1 is not looked at. One direction w is tried: if
+    along w everything of one face is beyond everything of the other at both times, it is so throughout, since
+    projections are linear in time. Where the faces share a corner o, one has its other two corners above o and the
+    other below: a feature without o then keeps its distance from o, and from all that lies on the other side.
+    size : [m] no two points of faces whose boxes touch are farther apart than that; for the rounding
+    """
+    shared, i, j = _shared_corner(faces, ids, f, g)
+    if shared > 1:
+        return False
+    f0, f1, f2 = faces[f, i], faces[f, (i + 1) % 3], faces[f, (i + 2) % 3]
+    g0, g1, g2 = faces[g, j], faces[g, (j + 1) % 3], faces[g, (j + 2) % 3]
+    a0, a1, a2 = _from(x0, f0, g0), _from(x0, f1, g0), _from(x0, f2, g0)
+    b1, b2 = _from(x0, g1, g0), _from(x0, g2, g0)
+    w0 = (a0[0] + a1[0] + a2[0]) - (b1[0] + b2[0])
+    w1 = (a0[1] + a1[1] + a2[1]) - (b1[1] + b2[1])
+    w2 = (a0[2] + a1[2] + a2[2]) - (b1[2] + b2[2])
+    enough = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2) * (least * (1.0 + 1e-9) + 1e-13 * size)
+    for later in range(2):
+        if later:
+            if not moving:
+                break
+            a0, a1, a2 = _from(x1, f0, g0), _from(x1, f1, g0), _from(x1, f2, g0)
+            b1, b2 = _from(x1, g1, g0), _from(x1, g2, g0)
+        low = min(w0 * a1[0] + w1 * a1[1] + w2 * a1[2], w0 * a2[0] + w1 * a2[1] + w2 * a2[2])
+        high = max(w0 * b1[0] + w1 * b1[1] + w2 * b1[2], w0 * b2[0] + w1 * b2[1] + w2 * b2[2])
+        if shared == 1:  # g0, the origin here, is f0
+            if not (low > enough and high < -enough):
+                return False
+        else:
+            low = min(low, w0 * a0[0] + w1 * a0[1] + w2 * a0[2])
+            if not low - max(high, 0.0) > enough:
+                return False
+    return True
+
+
+@kernel
+def largest_face(x0, x1, faces):
+    """[m] the largest extent of a face's box, in any coordinate, on its way from x0 to x1."""
+    most = 0.0
+    for f in range(faces.shape[0]):
+        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
+        for c in range(3):
+            high = max(max(x0[i, c], x0[j, c], x0[k, c]), max(x1[i, c], x1[j, c], x1[k, c]))
+            low = min(min(x0[i, c], x0[j, c], x0[k, c]), min(x1[i, c], x1[j, c], x1[k, c]))
+            most = max(most, high - low)
+    return most
+
+
+@inlined
 def _among(ids, v, faces, f):
     """Whether vertex v is a corner of face f."""
     i = ids[v]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unsnarl.detect.bvh import touching_pairs
-from unsnarl.detect.features import Surfaces, pair_up
+from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import in_threads, kernel, thread_count
 
@@ -44,9 +44,12 @@ def find_proximity(on: Surfaces, x: np.ndarray, thickness: np.ndarray) -> Proxim
     bvh.refit(x, mesh.faces, None, 0.5 * float(thickness.max()) * (1 + 1e-9))
     parts = 1 if len(mesh.faces) < 500 else 8 * thread_count()
 
+    most = float(thickness.max())
+    size = 4.0 * (largest_face(x, x, mesh.faces) + most)
+
     def part(k):
         return _near(
-            x, thickness, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip,
+            x, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip,
             bvh.leaves, bvh.active, on.cloth, k, parts,
         )  # fmt: skip
 
@@ -60,8 +63,9 @@ def find_proximity(on: Surfaces, x: np.ndarray, thickness: np.ndarray) -> Proxim
 
 @kernel
 def _near(
-    x, thickness, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, part, parts
-):
+    x, thickness, most, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, part,
+    parts,
+):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
     features = np.empty((15, 5), np.int32)
@@ -74,6 +78,8 @@ def _near(
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
             if faces[f, 0] >= cloth or faces[g, 0] >= cloth:
+                continue
+            if faces_apart(x, x, False, faces, ids, f, g, most, size):
                 continue
             for k in range(pair_up(faces, ids, owned, f, g, features)):
                 kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
@@ -95,14 +101,14 @@ def _near(
                     further = np.empty((2 * n, 9))
                     further[:n] = figures
                     figures = further
-                size = np.sqrt(near)
-                if size == 0.0:
+                length = np.sqrt(near)
+                if length == 0.0:
                     continue
                 rows[n] = features[k]
                 figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = w0, w1, w2, w3
                 for col in range(3):
-                    figures[n, 4 + col] = (w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]) / size
-                figures[n, 7] = size
+                    figures[n, 4 + col] = (w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]) / length
+                figures[n, 7] = length
                 figures[n, 8] = limit
                 n += 1
     return rows[:n].copy(), figures[:n].copy()

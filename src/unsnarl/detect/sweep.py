@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unsnarl.detect.bvh import touching_pairs
-from unsnarl.detect.features import Surfaces, pair_up, pairs_with
+from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up, pairs_with
 from unsnarl.geometry.ccd import NO_COLLISION, apart_edge_edge, apart_point_triangle, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import in_threads, kernel, thread_count
@@ -51,9 +51,11 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
     wanted = np.zeros(1, np.bool_) if changed is None else changed[mesh.faces].any(axis=1)
     parts = 1 if len(mesh.faces) < 500 or (changed is not None and wanted.sum() < 500) else 8 * thread_count()
 
+    size = 4.0 * (largest_face(x0, x1, mesh.faces) + separation)
+
     def part(k):
         return _sweep(
-            x0, x1, separation, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop,
+            x0, x1, separation, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop,
             bvh.skip, bvh.leaves, bvh.active, on.cloth, changed is not None, wanted, k, parts,
         )  # fmt: skip
 
@@ -68,7 +70,7 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
 
 @kernel
 def _sweep(
-    x0, x1, separation, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, partly,
+    x0, x1, separation, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, partly,
     wanted, part, parts,
 ):  # fmt: skip
     block = 32
@@ -87,6 +89,8 @@ def _sweep(
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
             if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
+                continue
+            if faces_apart(x0, x1, True, faces, ids, f, g, separation, size):
                 continue
             for k in range(pair_up(faces, ids, owned, f, g, features)):
                 kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
@@ -114,7 +118,7 @@ def _sweep(
                     figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0, v + w - 1.0, -v, -w
                 else:
                     figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0 - v, v, w - 1.0, -w
-                size = 0.0
+                length = 0.0
                 for col in range(3):
                     value = 0.0
                     for j in range(4):
@@ -122,10 +126,10 @@ def _sweep(
                         at = x0[vertex, col] + t * (x1[vertex, col] - x0[vertex, col])
                         value += figures[n, j] * at
                     figures[n, 4 + col] = value
-                    size += value * value
-                size = np.sqrt(size)
+                    length += value * value
+                length = np.sqrt(length)
                 for col in range(3):
-                    figures[n, 4 + col] = figures[n, 4 + col] / size if size > 0.0 else 0.0
+                    figures[n, 4 + col] = figures[n, 4 + col] / length if length > 0.0 else 0.0
                 figures[n, 7] = t
                 n += 1
     return rows[:n].copy(), figures[:n].copy()

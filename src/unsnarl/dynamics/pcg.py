@@ -74,8 +74,8 @@ def solve(pattern: Pattern, diagonal, values, couplings: Couplings, constraints:
     """The change of velocity dv (n, 3), the iterations it took, and the residual A dv - b (n, 3): constraint impulses.
 
     diagonal : (n, 3, 3) D; values : (blocks, 3, 3) W; b : (n, 3), without the couplings' pull, which is added here
-    guess : (n, 3) of dv, to start from
-    tolerance : stop when the residual, measured by the preconditioner, is this share of that at dv = 0
+    guess : (n, 3) of dv: the best multiple of it is what the iteration starts from, so a bad one does no harm
+    tolerance : stop when the residual, measured by the preconditioner, is this share of that at dv = z
     most : iterations at most
     """
     n = len(b)
@@ -185,31 +185,27 @@ def _solve(
     inverse = np.empty((n, 3, 3))
     p, q, r = np.zeros((n, 3)), np.empty((n, 3)), np.empty((n, 3))
     part, whole = np.empty(chunks), np.empty(chunks)
-    for i in prange(n):  # the guess, with what is prescribed
-        if kept[i] > 0:
-            x, y, z = _through(free[i], dv[i, 0], dv[i, 1], dv[i, 2])
-            dv[i, 0], dv[i, 1], dv[i, 2] = x + change[i, 0], y + change[i, 1], z + change[i, 2]
     for c in prange(couplings):
-        _couple(c, vertex, weight, block, dv, through)
-    for chunk in prange(chunks):
+        _couple(c, vertex, weight, block, change, through)
+    for chunk in prange(chunks):  # r = S (b - A z), the preconditioner, p = S guess
         a = np.empty((3, 3))
         t = np.empty((3, 3))
-        sum_ = sum_b = 0.0
+        sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
-            bx, by, bz = b[i, 0], b[i, 1], b[i, 2]
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, change)
+            x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
             for row in range(3):
                 for col in range(3):
                     a[row, col] = diagonal[i, row, col] + values[diagonal_block[i], row, col]
             for k in range(c_start[i], c_start[i + 1]):
                 c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-                bx += w * pull[c, 0]
-                by += w * pull[c, 1]
-                bz += w * pull[c, 2]
+                x += w * pull[c, 0]
+                y += w * pull[c, 1]
+                z += w * pull[c, 2]
                 for row in range(3):
                     for col in range(3):
                         a[row, col] += w * w * block[c, row, col]
-            x, y, z = bx - x, by - y, bz - z
+            p[i, 0], p[i, 1], p[i, 2] = dv[i, 0], dv[i, 1], dv[i, 2]
             if kept[i] > 0:  # S a S + (1 - S), then filtered on the way out
                 size = (a[0, 0] + a[1, 1] + a[2, 2]) / 3.0
                 s = free[i]
@@ -222,22 +218,48 @@ def _solve(
                         a[row, col] = t[row, 0] * s[0, col] + t[row, 1] * s[1, col] + t[row, 2] * s[2, col]
                         a[row, col] += size * (one - s[row, col])
                 x, y, z = _through(s, x, y, z)
-                bx, by, bz = _through(s, bx, by, bz)
+                p[i, 0], p[i, 1], p[i, 2] = _through(s, dv[i, 0], dv[i, 1], dv[i, 2])
             _invert(a, inverse[i])
             r[i, 0], r[i, 1], r[i, 2] = x, y, z
-            x, y, z = _through(inverse[i], x, y, z)
+            px, py, pz = _through(inverse[i], x, y, z)
+            sum_ += x * px + y * py + z * pz
+        part[chunk] = sum_
+    goal = 0.0
+    for chunk in range(chunks):
+        goal += part[chunk]
+    goal *= tolerance * tolerance
+    for c in prange(couplings):
+        _couple(c, vertex, weight, block, p, through)
+    for chunk in prange(chunks):  # q = S A p
+        sum_ = sum_r = 0.0
+        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, p)
+            if kept[i] > 0:
+                x, y, z = _through(free[i], x, y, z)
+            q[i, 0], q[i, 1], q[i, 2] = x, y, z
+            sum_ += p[i, 0] * x + p[i, 1] * y + p[i, 2] * z
+            sum_r += p[i, 0] * r[i, 0] + p[i, 1] * r[i, 1] + p[i, 2] * r[i, 2]
+        part[chunk], whole[chunk] = sum_, sum_r
+    power = match = 0.0
+    for chunk in range(chunks):
+        power += part[chunk]
+        match += whole[chunk]
+    alpha = match / power if power > 0.0 else 0.0  # the best multiple of the guess: never worse than none
+    for chunk in prange(chunks):
+        sum_ = 0.0
+        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+            for c in range(3):
+                dv[i, c] = change[i, c] + alpha * p[i, c]
+                r[i, c] -= alpha * q[i, c]
+            x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
             p[i, 0], p[i, 1], p[i, 2] = x, y, z
             sum_ += r[i, 0] * x + r[i, 1] * y + r[i, 2] * z
-            x, y, z = _through(inverse[i], bx, by, bz)
-            sum_b += bx * x + by * y + bz * z
-        part[chunk], whole[chunk] = sum_, sum_b
-    rho = goal = 0.0
+        part[chunk] = sum_
+    rho = 0.0
     for chunk in range(chunks):
         rho += part[chunk]
-        goal += whole[chunk]
-    goal *= tolerance * tolerance
     iterations = 0
     while rho > goal and iterations < most:
         iterations += 1

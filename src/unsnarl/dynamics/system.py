@@ -55,7 +55,7 @@ def build_system(mesh: TriMesh, materials: Sequence[Material], material_of_face:
     ends, (f, g) = mesh.edges[inside], mesh.edge_faces[inside].T
     opposite = [mesh.faces[side].sum(axis=1) - ends.sum(axis=1) for side in (f, g)]
     hinges = np.column_stack([ends, *opposite]).astype(np.int32)
-    length = 0.5 * (_edge_length(mesh, f, inside) + _edge_length(mesh, g, inside))
+    length = rest_lengths(mesh)[inside]
     rigidity = 0.5 * (of_face[f, 5] + of_face[g, 5])
     fold = np.empty((len(hinges), 3))
     fold[:, 0] = bend.hinge_stiffness(rigidity, length, area[f], area[g])
@@ -85,12 +85,12 @@ def elastic_energy(system: System, x: np.ndarray) -> float:
     return _energy(x, system.mesh.faces, system.shape, system.area, system.membrane, system.hinges, system.fold)
 
 
-def _edge_length(mesh: TriMesh, face: np.ndarray, edge: np.ndarray) -> np.ndarray:
-    """The length at rest of an edge of a face, for each pair of them."""
-    corner = np.argmax(mesh.face_edges[face] == edge[:, None], axis=1)  # edge k joins corners k and k + 1
-    a, b = mesh.rest[face, :, 0], mesh.rest[face, :, 1]
-    side = np.where((corner == 0)[:, None], a, np.where((corner == 1)[:, None], b - a, b))
-    return np.linalg.norm(side, axis=1)
+def rest_lengths(mesh: TriMesh) -> np.ndarray:
+    """(e,) lengths of the edges at rest [m]; the mean where two faces say differently."""
+    a, b = mesh.rest[:, :, 0], mesh.rest[:, :, 1]
+    sides = np.linalg.norm(np.stack([a, b - a, b], axis=1), axis=2)  # edge k of a face joins its corners k and k + 1
+    edge = mesh.face_edges.ravel()
+    return np.bincount(edge, sides.ravel()) / np.bincount(edge)
 
 
 @kernel

@@ -63,7 +63,8 @@ def files_to_write(path: Path, count: int, first: int = 0) -> list[Path]:
 def with_name_inside(path: Path, name: str) -> Path:
     """`path` with one more name in it: out.usd -> out_NAME.usd, out_####.obj -> out_NAME_####.obj."""
     place = _PLACE.search(path.name) if is_pattern(path) else None
-    before, after = (path.stem, path.suffix) if place is None else (path.name[: place.start()], path.name[place.start() :])
+    at = len(path.stem) if place is None else place.start()
+    before, after = path.name[:at], path.name[at:]
     gap = "" if not before or before[-1] in "_-. " else "_"
     return path.with_name(f"{before}{gap}{name}{'' if place is None else '_'}{after}")
 

@@ -1,7 +1,7 @@
 """Meshes made by rule: sheets, planes, boxes and spheres, around the origin. Lengths in metres.
 
-A sheet has its flat shape as uv and rest shape. Boxes and spheres are closed, with outward normals. How finely a surface
-is divided is said by `resolution`, squares along each side, or `edge`, the length that the sides of a square come near.
+A sheet has its flat shape as uv and rest shape. Boxes and spheres are closed, with outward normals. How finely a thing
+is divided is said by `resolution`, squares along each side, or `edge`, the length that a square's sides come near.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def sheet(
         np.linspace(-0.5 * height, 0.5 * height, along + 1),
         alternating=alternating,
     )
-    return TriMesh(uv @ np.array(_LAID[up], dtype=np.float64), faces, name=name, uv=uv, face_uv=faces, rest=rest_from_uv(uv, faces))
+    x = uv @ np.array(_LAID[up], dtype=np.float64)
+    return TriMesh(x, faces, name=name, uv=uv, face_uv=faces, rest=rest_from_uv(uv, faces))
 
 
 def sheet_corners(resolution) -> np.ndarray:

@@ -1,9 +1,9 @@
 """Where the frames of a simulation go: which files, whether they can be written, and writing them.
 
-    drape.usd         one stage with all cloths (.usd .usda .usdc .usdz)
-    drape.npz         one file; with several cloths one for each: drape_SHIRT.npz (.pc2, .glb and .gltf too)
-    drape_####.obj    numbered files; with several cloths drape_SHIRT_####.obj (.ply and all others too)
-    drape/            a folder for numbered OBJ files: drape/SHIRT_####.obj
+drape.usd         one stage with all cloths (.usd .usda .usdc .usdz)
+drape.npz         one file; with several cloths one for each: drape_SHIRT.npz (.pc2, .glb and .gltf too)
+drape_####.obj    numbered files; with several cloths drape_SHIRT_####.obj (.ply and all others too)
+drape/            a folder for numbered OBJ files: drape/SHIRT_####.obj
 """
 
 from __future__ import annotations
@@ -43,14 +43,16 @@ class Output:
 
     def __init__(self, path: str | Path, scene: Scene, first: int, count: int):
         self.scene, self.first, self.count = scene, first, count
-        is_folder = str(path).endswith(("/", os.sep)) or Path(path).is_dir()
-        self.path = Path(path).resolve() if Path(path).is_symlink() else Path(path)
+        is_folder = str(path).endswith(("/", os.sep)) or os.path.isdir(path)
+        self.path = Path(path)
+        if os.path.islink(path) or self.path.name in ("", ".."):
+            self.path = self.path.resolve()
         self.folder = self.path if is_folder else self.path.parent
         if not is_folder and self.path.suffix.lower() not in EXTENSIONS:
             what = f"the format {self.path.suffix!r} is unknown" if self.path.suffix else "it has no extension"
             raise BadInput(f"{path}: {what}; known are {' '.join(EXTENSIONS)}, or a folder: {path}/")
-        if self.path.name in ("", ".."):
-            raise BadInput(f"{path}: is no name for a file or a new folder")
+        if not self.path.name:
+            raise BadInput(f"{path}: cannot be written there; name a folder in it")
         if is_folder and self.path.exists() and not self.path.is_dir():
             raise BadInput(f"{path}: is a file, not a folder")
         if not self.path.parent.is_dir():
@@ -92,7 +94,7 @@ class Output:
 
     def refuse_existing(self) -> None:
         for file in self.files:
-            if file.exists():
+            if os.path.exists(file):
                 raise BadInput(f"{file}: exists already; --overwrite replaces it")
 
     def refuse_impossible(self, trial: Path) -> None:

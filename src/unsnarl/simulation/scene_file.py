@@ -165,9 +165,8 @@ class _Body(_Placed):
     friction: float | None = None
 
 
-_Material = create_model(
-    "_Material", __base__=_Table, like=(str | None, None), **{f.name: (float | None, None) for f in fields(Material)[1:]}
-)
+_figures = {field.name: (float | None, None) for field in fields(Material)[1:]}
+_Material = create_model("_Material", __base__=_Table, like=(str | None, None), **_figures)
 
 
 class _File(_Table):

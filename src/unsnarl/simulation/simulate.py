@@ -19,10 +19,10 @@ from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
 from unsnarl.dynamics.implicit import Options, Outside, implicit_step
 from unsnarl.dynamics.pcg import no_couplings
-from unsnarl.dynamics.system import build_system
+from unsnarl.dynamics.system import build_system, rest_lengths
 from unsnarl.dynamics.wind import add_wind
 from unsnarl.errors import BadInput
-from unsnarl.jit import use_threads
+from unsnarl.jit import kernel, use_threads
 from unsnarl.mesh import combine
 from unsnarl.resolve.zones import resolve
 from unsnarl.simulation.scene import Scene, between_frames
@@ -80,6 +80,7 @@ class Simulator:
             self.friction[at : at + len(m.x)] = b.friction
             at += len(m.x)
         self.thickness = _thickness(self.surfaces.mesh, scene.thickness)
+        self.edge_length = rest_lengths(mesh)
         self.gravity = np.zeros(3)
         self.gravity["xyz".index(scene.up)] = -scene.gravity
         self.number = 0  # of the frame that it stands at
@@ -185,6 +186,8 @@ class Simulator:
         x1 = x + h * v1
         if len(self.pinned):
             x1[self.pinned] = self._pins(t1)
+        if not last and _tears(x, x1, system.mesh.edges, self.edge_length):
+            raise StepFailed
         if scene.resolver == "zones":
             wish = self._with_bodies(x1, t1)
             done = resolve(
@@ -230,6 +233,21 @@ def simulate(scene: Scene) -> Iterator[Frame]:
     yield simulator.frame()
     while simulator.number < scene.frames - 1:
         yield simulator.advance()
+
+
+@kernel
+def _tears(x0, x1, edges, rest):
+    """Whether an edge gets twice as long in one step as it was, and as it is at rest."""
+    for e in range(edges.shape[0]):
+        i, j = edges[e, 0], edges[e, 1]
+        before, after = rest[e] * rest[e], 0.0
+        now = 0.0
+        for c in range(3):
+            now += (x0[i, c] - x0[j, c]) ** 2
+            after += (x1[i, c] - x1[j, c]) ** 2
+        if after > 4.0 * max(before, now):
+            return True
+    return False
 
 
 def _thickness(mesh, thickness: float) -> np.ndarray:

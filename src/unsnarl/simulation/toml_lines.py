@@ -81,7 +81,7 @@ def _resolved(keys: list[str], count: dict) -> tuple[str | int, ...]:
 def _end_of_value(text: str, at: int) -> int:
     """The place after the line break that ends a value, a header or a comment."""
     depth = 0
-    for piece in iter(lambda: _PIECE.match(text, at), None):
+    while piece := _PIECE.match(text, at):
         at = piece.end()
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(piece[0], 0)
         if piece[0] == "\n" and depth <= 0:
