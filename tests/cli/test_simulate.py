@@ -190,10 +190,8 @@ def test_a_terminal_shows_a_bar(toml, tmp_path):
     import threading
 
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command(toml), cwd=ROOT, env=os.environ | {"FAKE_PAUSE": "0.1", "TERM": "xterm", "COLUMNS": "120"}, stderr=theirs,
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
+    environment = os.environ | {"FAKE_PAUSE": "0.1", "TERM": "xterm", "COLUMNS": "120"}
+    process = subprocess.Popen(command(toml), cwd=ROOT, env=environment, stderr=theirs, stdout=subprocess.PIPE)
     os.close(theirs)
     seen = bytearray()
 

@@ -5,8 +5,9 @@ Times are per frame, without set-up and compilation; the peers run at once after
 frame, for a peer those left on its last one.
 
     Blender : cloth modifier, quality 5, self-collision. The same thickness for both distances and for the sphere. The
-              material is its default cotton: with the weight and stiffness of real cloth its steps, one linear solve
-              each, hold the sheet up in the air (at quality 80 too). It stretches by up to a half instead.
+              material is its default, with which the sheet drapes, and stretches by up to a half. With weight and
+              stiffness as ours and no damping it does not: at 2,500 vertices the hem is at 0.40 m after 40 frames, at
+              0.22 m with quality 20, where ours hangs to -0.64 m.
     Newton  : VBD on the CPU, 10 substeps of 10 iterations. The same weight, thickness, friction and damping, stiffness
               as the mean of warp and weft, bending as the mean over the hinges; the sphere is a true one. It stops
               after `NEWTON_SECONDS`; `newton frames` says how far it came, and its time is the mean of these.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import prange
 
-from unsnarl.jit import ints, kernel, parallel
+from unsnarl.jit import inlined, ints, kernel, parallel
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,19 @@ def gather(pattern: Pattern, simplices, hinges, values: np.ndarray, force: np.nd
     )  # fmt: skip
 
 
+@inlined
+def _add(block, k00, k01, k02, k10, k11, k12, k20, k21, k22):
+    block[0, 0] += k00
+    block[0, 1] += k01
+    block[0, 2] += k02
+    block[1, 0] += k10
+    block[1, 1] += k11
+    block[1, 2] += k12
+    block[2, 0] += k20
+    block[2, 1] += k21
+    block[2, 2] += k22
+
+
 @parallel
 def _gather(
     row_start, f_start, f_entry, f_block, shape, gradient, hessian, h_start, h_entry, h_block, angle, moment, stiffness,
@@ -100,13 +113,21 @@ def _gather(
                 fy -= shape[e, a, p] * gradient[e, 3 * p + 1]
                 fz -= shape[e, a, p] * gradient[e, 3 * p + 2]
             for b in range(k):
-                block = f_block[at, b]
+                k00 = k01 = k02 = k10 = k11 = k12 = k20 = k21 = k22 = 0.0
                 for p in range(d):
                     for q in range(d):
                         w = shape[e, a, p] * shape[e, b, q]
-                        for r in range(3):
-                            for c in range(3):
-                                values[block, r, c] += w * hessian[e, 3 * p + r, 3 * q + c]
+                        r, c = 3 * p, 3 * q
+                        k00 += w * hessian[e, r, c]
+                        k01 += w * hessian[e, r, c + 1]
+                        k02 += w * hessian[e, r, c + 2]
+                        k10 += w * hessian[e, r + 1, c]
+                        k11 += w * hessian[e, r + 1, c + 1]
+                        k12 += w * hessian[e, r + 1, c + 2]
+                        k20 += w * hessian[e, r + 2, c]
+                        k21 += w * hessian[e, r + 2, c + 1]
+                        k22 += w * hessian[e, r + 2, c + 2]
+                _add(values[f_block[at, b]], k00, k01, k02, k10, k11, k12, k20, k21, k22)
         for at in range(h_start[i], h_start[i + 1]):
             e, a = h_entry[at] // 4, h_entry[at] % 4
             gx, gy, gz = angle[e, a, 0], angle[e, a, 1], angle[e, a, 2]
@@ -115,12 +136,11 @@ def _gather(
             fz -= moment[e] * gz
             kx, ky, kz = stiffness[e] * gx, stiffness[e] * gy, stiffness[e] * gz
             for b in range(4):
-                block = h_block[at, b]
-                for c in range(3):
-                    g = angle[e, b, c]
-                    values[block, 0, c] += kx * g
-                    values[block, 1, c] += ky * g
-                    values[block, 2, c] += kz * g
+                g0, g1, g2 = angle[e, b, 0], angle[e, b, 1], angle[e, b, 2]
+                _add(
+                    values[h_block[at, b]], kx * g0, kx * g1, kx * g2, ky * g0, ky * g1, ky * g2, kz * g0, kz * g1,
+                    kz * g2,
+                )  # fmt: skip
         force[i, 0], force[i, 1], force[i, 2] = fx, fy, fz
 
 

@@ -1,12 +1,14 @@
 """Closest points of a point and a triangle, and of two edges, on degenerate ones too.
 
 Both are the distance of the origin from a set of differences: a triangle seen from the point, or the parallelogram of
-the differences between two edges. Where the origin's foot lies inside, it is found by one small linear system;
-elsewhere, and where that system is nearly singular, all of the border is tried, so that parallel edges and
-triangles without area come out right. The distance returned is always that of the weights returned.
+the differences between two edges. Where the foot of the origin lies inside, one small linear system finds it; where that
+system is nearly singular the whole border is tried as well, so that parallel edges and triangles without area come out
+right. The distance returned is always that of the weights returned.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from unsnarl.jit import inlined, kernel
 
@@ -40,6 +42,12 @@ def between(x, i, j):
 
 
 @inlined
+def along(a, b, s):
+    """a + s b."""
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
+
+
+@inlined
 def combine(a, b, c, u, v):
     """a + u b + v c."""
     return a[0] + u * b[0] + v * c[0], a[1] + u * b[1] + v * c[1], a[2] + u * b[2] + v * c[2]
@@ -58,25 +66,31 @@ def nearest_on_triangle(a, e, g):
     nn = dot(n, n)
     v, w = dot(n, cross(g, a)), dot(n, cross(a, e))
     ee, gg = dot(e, e), dot(g, g)
+    fine = nn > FLAT * ee * gg
     inside = v > 0.0 and w > 0.0 and v + w < nn
-    if inside and nn > FLAT * ee * gg:
+    if inside and fine:
         return v / nn, w / nn
-    ae, ag = dot(a, e), dot(a, g)
-    v1, w2 = _share(-ae, ee), _share(-ag, gg)  # on the edges from the first corner, and on the one across
-    f = minus(g, e)
-    w3 = _share(-dot(a, f) - dot(e, f), dot(f, f))
-    r1, r2, r3 = combine(a, e, g, v1, 0.0), combine(a, e, g, 0.0, w2), combine(a, e, g, 1.0 - w3, w3)
-    d1, d2, d3 = dot(r1, r1), dot(r2, r2), dot(r3, r3)
-    best = min(d1, d2, d3)
+    best, best_v, best_w = np.inf, 0.0, 0.0
+    if w <= 0.0 or not fine:  # the nearest point is on an edge that the foot is beyond
+        best_v = _share(-dot(a, e), ee)
+        r = along(a, e, best_v)
+        best = dot(r, r)
+    if v <= 0.0 or not fine:
+        s = _share(-dot(a, g), gg)
+        r = along(a, g, s)
+        if dot(r, r) < best:
+            best, best_v, best_w = dot(r, r), 0.0, s
+    if v + w >= nn or not fine:
+        b, f = along(a, e, 1.0), minus(g, e)
+        s = _share(-dot(b, f), dot(f, f))
+        r = along(b, f, s)
+        if dot(r, r) < best:
+            best, best_v, best_w = dot(r, r), 1.0 - s, s
     if inside:
         r = combine(a, e, g, v / nn, w / nn)
         if dot(r, r) <= best:
             return v / nn, w / nn
-    if best == d1:
-        return v1, 0.0
-    if best == d2:
-        return 0.0, w2
-    return 1.0 - w3, w3
+    return best_v, best_w
 
 
 @inlined

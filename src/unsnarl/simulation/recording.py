@@ -125,7 +125,8 @@ class Recording:
         """What run.json of an unfinished run says, if that is to be gone on with; None to begin anew."""
         if not os.path.exists(self.folder):
             if resume:
-                self.output.refuse_existing()
+                if not overwrite:
+                    self.output.refuse_existing()
                 self.say(f"{self.folder}: there is no unfinished run; beginning with frame 0")
             return None
         if not self.folder.is_dir() or not all(_OURS.fullmatch(file.name) for file in self.folder.iterdir()):

@@ -150,7 +150,7 @@ class Scene:
     wind: Wind | None = None
     frames: int = 100
     fps: float = 24.0
-    substeps: int = 4
+    substeps: int = 3
     gravity: float = 9.81
     up: str = "y"
     air: float = 0.1
