@@ -1,5 +1,7 @@
 """Scene files: what they say becomes a scene, and what is wrong with one is said in a line with file, line and key."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -114,6 +116,22 @@ def test_a_whole_scene(folder):
         sphere.at(2.5).mean(axis=0), [0, 0.75, 0]
     )
     assert np.allclose(np.ptp(plane.mesh.x, axis=0), [4, 0, 3]) and (plane.mesh.x[:, 1] == -1).all()
+
+
+def test_the_example_in_the_documentation(tmp_path):
+    pytest.importorskip("pxr")
+    text = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    shirt = sheet((0.5, 0.8), (4, 8), up="z", name="shirt")
+    shirt = shirt.moved(shirt.x + [0, 1.2, 0])
+    us.write_mesh(tmp_path / "shirt.obj", shirt)
+    us.write_frames(tmp_path / "shirt_pins.usd", us.Frames(shirt, np.stack([shirt.x, shirt.x + 1])))
+    us.write_frames(tmp_path / "walk.usd", us.Frames(shirt, np.stack([shirt.x, shirt.x + 1])))
+    scene = read_scene(write(tmp_path, text))
+    assert [cloth.mesh.name for cloth in scene.cloths] == ["sheet", "shirt"] and len(scene.bodies) == 2
+    assert len(scene.cloths[1].targets) == 2 and scene.cloths[0].material.name == "satin"
+    defaults = us.Scene([us.Cloth(shirt)])
+    for key in ("frames", "fps", "substeps", "gravity", "up", "air", "friction", "resolver", "untangle"):
+        assert getattr(scene, key) == getattr(defaults, key)
 
 
 def test_what_is_not_said_is_as_in_python(folder):

@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from unsnarl.geometry.distance import (
+    along,
     between,
     combine,
     cross,
@@ -40,14 +41,14 @@ from unsnarl.jit import floats, inlined, kernel
 NO_COLLISION = 2.0  # a time that never comes
 
 # Rounding, with L the largest coordinate of a corner (a difference of two positions) and r = 2^-53. A corner is off by
-# r L from the subtraction, and by 5 r L more at time t, where it is a + t (b - a). For a unit vector n, |n|_1 <= sqrt(3),
-# so a height is off by 6 sqrt(3) r L, by 3 sqrt(3) r L from the dot product and by sqrt(3) r L where two are averaged. The
-# time is rounded by at most r, in which a corner moves by 2 sqrt(3) r L. In all 21 r L. A unit vector is at most 1 + 5 r
-# long: this is what the separation is multiplied by.
+# r L from the subtraction, and by 5 r L more at time t, where it is a + t (b - a). A unit vector n has |n|_1 <= sqrt(3),
+# so a height is off by 6 sqrt(3) r L, by 3 sqrt(3) r L from the dot product, and by sqrt(3) r L where two are averaged.
+# The time is rounded by at most r, in which a corner moves by 2 sqrt(3) r L. In all 21 r L. A unit vector is at most
+# 1 + 5 r long: the separation is multiplied by that.
 HEIGHT_BOUND = 64 * 2.0**-53
 LENGTH_BOUND = 1.0 + 2.0**-50
-# The volume a . (e x g): the vectors are at most L, 2 L, 2 L and off by 6 r L, 15 r L, 15 r L in each coordinate. It has
-# 6 products of at most 4 L^3, each off by 4 L^3 (6 + 7.5 + 7.5 + 5) r, and is a mean of such: below 700 r L^3.
+# The volume a . (e x g): the vectors are at most L, 2 L, 2 L and off by 6 r L, 15 r L, 15 r L in each coordinate. It is
+# 6 products of at most 4 L^3, each off by 4 L^3 (6 + 7.5 + 7.5 + 5) r, or a mean of such volumes: below 700 r L^3.
 VOLUME_BOUND = 1024 * 2.0**-53
 UNDERFLOW = 1e-290  # much more than what numbers below the smallest double add to all this
 
@@ -56,8 +57,8 @@ STEPS = 400  # before giving up; about ten are usual
 GUESS = 0.99  # of the time until the nearest points would meet, how much is tried first
 CLEARLY = 1e-6  # share of an edge from its end, and speed relative to L, above which a collision needs no second look
 
-# Pairs of doubles: sums are off by at most 3 r^2 of the result, products by 7 r^2 (Joldes, Muller and Popescu 2017). The
-# corners at times 0 and 1 are exact; at time t they are off by 23 r^2 L, heights in direction n by 36 r^2 L |n|_1.
+# Pairs of doubles: sums are off by at most 3 r^2 of the result, products by 7 r^2 (Joldes, Muller and Popescu 2017).
+# Corners at times 0 and 1 are exact; at time t they are off by 23 r^2 L, heights in direction n by 36 r^2 L |n|_1.
 PAIR_BOUND = 2.0**-94
 PAIR_TOLERANCE = 2.0**-72
 PAIR_STEPS = 32
@@ -248,8 +249,7 @@ def _nearest(triangle, a, b, c):
         f = e if on_e else (g if on_g else minus(g, e))
         ff = dot(f, f)
         if ff > 0.0:
-            part = -dot(n, f) / ff
-            n = (n[0] + part * f[0], n[1] + part * f[1], n[2] + part * f[2])
+            n = along(n, f, -dot(n, f) / ff)
     return _unit(n), v, w
 
 

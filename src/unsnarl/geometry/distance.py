@@ -1,9 +1,9 @@
 """Closest points of a point and a triangle, and of two edges, on degenerate ones too.
 
 Both are the distance of the origin from a set of differences: a triangle seen from the point, or the parallelogram of
-the differences between two edges. Where the foot of the origin lies inside, one small linear system finds it; where that
-system is nearly singular the whole border is tried as well, so that parallel edges and triangles without area come out
-right. The distance returned is always that of the weights returned.
+the differences between two edges. Where the foot of the origin lies inside, one small linear system finds it; where
+that system is nearly singular the whole border is tried as well, so that parallel edges and triangles without area come
+out right. The distance returned is always that of the weights returned.
 """
 
 from __future__ import annotations
