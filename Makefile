@@ -19,7 +19,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 $(PEERS): Makefile
-	@echo "setting up .venv-peers (once, about 700 MB) ..."
+	@echo "setting up .venv-peers (once, 1.7 GB) ..."
 	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	@all=yes; for peer in pymeshlab==2025.7.post1 bpy==5.0.1 'newton==1.8.0 warp-lang==1.19.0'; do \
 		.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' $$peer \

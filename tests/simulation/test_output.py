@@ -326,7 +326,7 @@ def test_another_version_is_not_resumed(tmp_path, monkeypatch):
     record(scene(), tmp_path / "o.npz", stop_after=4)
     with monkeypatch.context() as patch:
         patch.setattr(us, "__version__", "99.0")
-        with pytest.raises(us.BadInput, match=r"another version of unsnarl \(.*, this is 99.0\)"):
+        with pytest.raises(us.BadInput, match=r"another version of unsnarl \(.*; this is 99.0, format 1\)"):
             record(scene(), tmp_path / "o.npz", resume=True)
     with monkeypatch.context() as patch:
         patch.setattr(recording, "VERSION", 2)
@@ -348,8 +348,8 @@ def _flip(file):
 @pytest.mark.parametrize(
     "files, after",
     [
-        (["checkpoint_000006.npz"], 3),
-        (["checkpoint_000006.npz", "checkpoint_000003.npz"], -1),
+        (["checkpoint_00000006.npz"], 3),
+        (["checkpoint_00000006.npz", "checkpoint_00000003.npz"], -1),
         (["run.json"], -1),
     ],
 )
@@ -382,7 +382,7 @@ def test_damaged_frames_are_simulated_again(tmp_path, name, where, after):
     data[int(where * len(data))] ^= 1
     file.write_bytes(data)
     if where > 0.9:
-        (tmp_path / "o.npz.run" / "checkpoint_000007.npz").unlink()
+        (tmp_path / "o.npz.run" / "checkpoint_00000007.npz").unlink()
     lines, _ = record(what, tmp_path / "o.npz", resume=True)
     assert lines[0]["frame"] == after + 1
     assert (tmp_path / "o.npz").read_bytes() == (tmp_path / "once.npz").read_bytes()

@@ -120,7 +120,8 @@ def test_a_whole_scene(folder):
 
 def test_the_example_in_the_documentation(tmp_path):
     pytest.importorskip("pxr")
-    text = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text()
+    text = page.partition("```toml\n")[2].partition("```")[0]
     shirt = sheet((0.5, 0.8), (4, 8), up="z", name="shirt")
     shirt = shirt.moved(shirt.x + [0, 1.2, 0])
     us.write_mesh(tmp_path / "shirt.obj", shirt)

@@ -16,7 +16,7 @@ Examples:
 BENCHES = {
     "check": "the whole analysis, beside ipctk and pymeshlab, at 100,000 and 1,000,000 triangles",
     "paths": "E's table 1: our times beside the paper's, and growth up to 1,000,000 segments",
-    "falling_sheet": "a sheet falls on a sphere, beside Blender and Newton, up to 40,000 vertices (about 10 minutes)",
+    "falling_sheet": "a sheet falls on a sphere, beside Blender and Newton, up to 40,000 vertices",
 }
 
 

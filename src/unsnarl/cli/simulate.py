@@ -84,7 +84,7 @@ def _range(frames: str | None, count: int) -> tuple[int, int]:
     """The first and the last frame of A:B, :B, A: or B."""
     if frames is None:
         return 0, count - 1
-    start, colon, end = frames.partition(":") if ":" in frames else ("", ":", frames)
+    start, _, end = frames.partition(":") if ":" in frames else ("", "", frames)
     if not all(part == "" or (part.isascii() and part.isdigit() and len(part) < 9) for part in (start, end)):
         raise typer.BadParameter(f"--frames takes A:B with whole numbers, as in 20:80, not {frames!r}")
     first, last = int(start or 0), int(end) if end else count - 1

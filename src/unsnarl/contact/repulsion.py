@@ -1,8 +1,8 @@
 """Cloth near cloth: what is nearer than the cloth is thick is pushed apart, and brakes when it slides.
 
-Each pair of near features is a spring of the missing distance, implicit in the solve, with stiffness set by mass and
-time step, so that it acts within a step or two whatever the cloth weighs. Coulomb friction is drag across the spring's
-direction, as strong as the spring's push at the beginning of the step allows.
+Each pair of near features is a stiff spring, implicit in the solve, that stops their approach within the step and gives
+back a part of the missing distance: as in a contact without bounce, no lasting velocity comes of it. It gets stiffer as
+they get closer. Coulomb friction is drag across the spring's direction, as strong as the spring's push allows.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from unsnarl.detect.proximity import Proximity
 from unsnarl.dynamics.pcg import Couplings, couple
 from unsnarl.jit import kernel
 
-STIFFNESS = 8.0  # spring constant, in units of mass / step^2
+STIFFNESS = 20.0  # spring constant, in units of mass / step^2, times thickness / distance
+RECOVER = 0.2  # share of the missing distance that is given back in a step
 CREEP = 1e-3  # [m/s] below which friction holds like honey
 
 
-def repel(near: Proximity, v: np.ndarray, h: float, inverse_mass: np.ndarray, friction: float) -> Couplings:
+def repel(near: Proximity, v: np.ndarray, h: float, inverse_mass: np.ndarray, friction: np.ndarray, cloth: int) -> Couplings:
     """Couplings that push near features apart.
 
-    v : (n, 3) [m/s]; h : [s]; inverse_mass : (n,) [1/kg], 0 for what cannot be moved
+    v : (n, 3) [m/s] of cloths and bodies; h : [s]; inverse_mass : (n,) [1/kg], 0 for what cannot be moved
+    friction : (n,) Coulomb's coefficient, that of a body counts; cloth : how many of the vertices are cloth
     """
-    return couple(len(v), *_repel(near.vertex, near.weight, near.normal, near.distance, near.limit, v, h, inverse_mass, friction))  # fmt: skip
+    figures = near.vertex, near.weight, near.normal, near.distance, near.limit
+    return couple(cloth, *_repel(*figures, v, h, inverse_mass, friction, cloth))
 
 
 @kernel
-def _repel(vertex, weight, normal, distance, limit, v, h, inverse_mass, friction):
+def _repel(vertex, weight, normal, distance, limit, v, h, inverse_mass, friction, cloth):
     k = vertex.shape[0]
     kept = np.empty(k, np.int64)
     block = np.empty((k, 3, 3))
@@ -34,21 +37,24 @@ def _repel(vertex, weight, normal, distance, limit, v, h, inverse_mass, friction
     u = np.empty(3)
     n = 0
     for i in range(k):
-        mobility = 0.0
+        mobility = rough = 0.0
         u[:] = 0.0
+        body = False
         for j in range(4):
+            rough = friction[vertex[i, j]] if not body else rough
+            body = body or vertex[i, j] >= cloth
             mobility += weight[i, j] ** 2 * inverse_mass[vertex[i, j]]
             for c in range(3):
                 u[c] += weight[i, j] * v[vertex[i, j], c]
         along = u @ normal[i]
-        missing = limit[i] - distance[i] - h * along  # at the end of the step, if nothing is done
+        missing = RECOVER * (limit[i] - distance[i]) - h * along  # at the end of the step, if nothing is done
         if missing <= 0.0 or mobility == 0.0:
             continue
-        stiffness = STIFFNESS / (mobility * h * h)
+        stiffness = STIFFNESS * min(limit[i] / distance[i], 10.0) / (mobility * h * h)
         slide = 0.0
         for c in range(3):
             slide += (u[c] - along * normal[i, c]) ** 2
-        drag = friction * stiffness * min(missing, limit[i] - distance[i]) / max(np.sqrt(slide), CREEP)
+        drag = rough * stiffness * min(missing, RECOVER * (limit[i] - distance[i])) / max(np.sqrt(slide), CREEP)
         for r in range(3):
             pull[n, r] = h * (stiffness * missing * normal[i, r] - drag * (u[r] - along * normal[i, r]))
             for c in range(3):
@@ -56,5 +62,9 @@ def _repel(vertex, weight, normal, distance, limit, v, h, inverse_mass, friction
                 block[n, r, c] = h * h * stiffness * both + h * drag * ((1.0 if r == c else 0.0) - both)
         kept[n] = i
         n += 1
-    kept = kept[:n]
-    return vertex[kept], weight[kept], block[:n].copy(), pull[:n].copy()
+    some_vertex, some_weight = vertex[kept[:n]], weight[kept[:n]]
+    for i in range(n):
+        for j in range(4):
+            if some_vertex[i, j] >= cloth:  # a body's motion is in the pull already
+                some_vertex[i, j], some_weight[i, j] = 0, 0.0
+    return some_vertex, some_weight, block[:n].copy(), pull[:n].copy()

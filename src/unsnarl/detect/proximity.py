@@ -36,7 +36,9 @@ class Proximity:
 
 
 def find_proximity(on: Surfaces, x: np.ndarray, thickness: np.ndarray) -> Proximity:
-    """All pairs of features of cloth nearer than the smallest thickness of their vertices; bodies are left out.
+    """All pairs of features nearer than the smallest thickness of their vertices, one of them of cloth.
+
+    Left out are vertices of cloth near faces of bodies: these are constrained (`contact.solids`).
 
     x : (n, 3) [m]; thickness : (n,) [m], smaller where the mesh is fine, so that a sheet is not near itself at rest
     """
@@ -77,7 +79,7 @@ def _near(
         pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
-            if faces[f, 0] >= cloth or faces[g, 0] >= cloth:
+            if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
                 continue
             if faces_apart(x, x, False, faces, ids, f, g, most, size):
                 continue
@@ -85,6 +87,8 @@ def _near(
                 kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
                 limit = min(min(thickness[a], thickness[b]), min(thickness[c], thickness[d]))
                 if kind == 0:
+                    if b >= cloth:
+                        continue
                     near, u, v, w = point_triangle(x, a, b, c, d)
                     if near >= limit * limit:
                         continue

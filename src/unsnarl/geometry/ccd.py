@@ -41,7 +41,7 @@ from unsnarl.jit import floats, inlined, kernel
 NO_COLLISION = 2.0  # a time that never comes
 
 # Rounding, with L the largest coordinate of a corner (a difference of two positions) and r = 2^-53. A corner is off by
-# r L from the subtraction, and by 5 r L more at time t, where it is a + t (b - a). A unit vector n has |n|_1 <= sqrt(3),
+# r L from the subtraction, and by 5 r L more at time t, where it is a + t (b - a). A unit vector has |n|_1 <= sqrt(3),
 # so a height is off by 6 sqrt(3) r L, by 3 sqrt(3) r L from the dot product, and by sqrt(3) r L where two are averaged.
 # The time is rounded by at most r, in which a corner moves by 2 sqrt(3) r L. In all 21 r L. A unit vector is at most
 # 1 + 5 r long: the separation is multiplied by that.

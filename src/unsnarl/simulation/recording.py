@@ -2,11 +2,11 @@
 
 Beside the output there is a folder for the time of the run, `drape.usd.run`:
 
-    run.json             what is simulated (digests of the scene's parts), and how far it has got
-    positions_0.f64      (k, n, 3) float64 little endian, the finished frames of cloth 0; one file for each cloth
-    stats.jsonl          a line for each finished frame
-    checkpoint_000020.npz  what the simulation goes on from, every few frames; the last two are kept
-    lock                 held by the process that is writing
+    run.json                 what is simulated (digests of the scene's parts), and how far it has got
+    positions_0.f64          (k, n, 3) float64 little endian, the finished frames of cloth 0; a file for each cloth
+    stats.jsonl              a line for each finished frame
+    checkpoint_00000020.npz  what the simulation goes on from, every few frames; the last two are kept
+    lock                     held by the process that is writing
 
 Positions and statistics only ever grow. A checkpoint, which appears whole, says how long they were and what their
 checksums were; resuming cuts them to that length, and a file that is damaged sends it to the checkpoint before. The
@@ -155,9 +155,9 @@ class Recording:
     def _refuse_changed(self, there: dict) -> None:
         now = self._run
         anew = "--overwrite begins anew"
-        for key, what in (("format", "another version of unsnarl"), ("unsnarl", "another version of unsnarl")):
-            if there[key] != now[key]:
-                raise BadInput(f"{self.folder}: was made by {what} ({there[key]}, this is {now[key]}); {anew}")
+        version, own = (f"{run['unsnarl']}, format {run['format']}" for run in (there, now))
+        if version != own:
+            raise BadInput(f"{self.folder}: was made by another version of unsnarl ({version}; this is {own}); {anew}")
         changed = [k for k in {**there["scene"], **now["scene"]} if there["scene"].get(k) != now["scene"].get(k)]
         if changed:
             raise BadInput(f"{self.folder}: the scene has changed since ({', '.join(changed)}); {anew}")
@@ -224,7 +224,8 @@ class Recording:
                 self.simulator.restore(arrays)
             except _DAMAGED as error:
                 self.say(f"{file}: damaged, looking for the one before ({' '.join(str(error).split())})")
-                file.unlink(missing_ok=True)
+                if not isinstance(error, OSError):  # which may pass
+                    file.unlink(missing_ok=True)
                 continue
             self._files = [_Growing(*place) for place in lengths]
             self.number = about["frame"]
@@ -278,7 +279,7 @@ class Recording:
         arrays = {f"state.{key}": np.asarray(value) for key, value in self.simulator.snapshot().items()}
         if any(array.dtype.hasobject for array in arrays.values()):
             raise TypeError("a snapshot must consist of arrays of numbers")
-        path = self.folder / f"checkpoint_{number:06d}.npz"
+        path = self.folder / f"checkpoint_{number:08d}.npz"
         with whole_file(path) as temporary, temporary.open("wb") as file:
             np.savez(file, about=np.array(json.dumps(about)), **arrays)
             file.flush()

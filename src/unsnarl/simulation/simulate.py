@@ -79,7 +79,8 @@ class Simulator:
         for m, b in zip(bodies, scene.bodies):
             self.friction[at : at + len(m.x)] = b.friction
             at += len(m.x)
-        self.thickness = _thickness(self.surfaces.mesh, scene.thickness)
+        self.thickness = np.full(len(self.inverse_mass), scene.thickness)
+        self.thickness[: len(mesh.x)] = _thickness(mesh, scene.thickness)
         self.edge_length = rest_lengths(mesh)
         self.gravity = np.zeros(3)
         self.gravity["xyz".index(scene.up)] = -scene.gravity
@@ -163,7 +164,8 @@ class Simulator:
             couplings, near = no_couplings(n), ()
         else:
             near = find_proximity(self.surfaces, everything, self.thickness)
-            couplings = repel(near, v, h, self.inverse_mass[:n], scene.friction)
+            moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
+            couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
 
         for s, body in zip(self.solids, scene.bodies):
             s.move(body.at(t0), body.at(t1))
