@@ -395,3 +395,98 @@ def first_touch(x0, x1, triangle: bool) -> Fraction | None:
         else:
             times.append(first(side, lambda *_: True) if side else Fraction(0))
     return min((t for t in times if t is not None), default=None)
+
+
+# --- dynamics ---
+
+
+def clamped(a) -> np.ndarray:
+    """A symmetric matrix, its negative eigenvalues set to 0."""
+    size, axes = np.linalg.eigh(a)
+    return (axes * np.maximum(size, 0.0)) @ axes.T
+
+
+def membrane_terms(f, warp, weft, shear) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """Energy, gradient (6,) and Hessian (6, 6), not clamped, of each term of a triangle with F = (f[:3], f[3:])."""
+    terms = []
+    for k, column in ((warp, slice(0, 3)), (weft, slice(3, 6))):
+        length = np.linalg.norm(f[column])
+        along = f[column] / length
+        gradient, hessian = np.zeros(6), np.zeros((6, 6))
+        gradient[column] = k * (length - 1) * along
+        hessian[column, column] = k * (np.outer(along, along) + (1 - 1 / length) * (np.eye(3) - np.outer(along, along)))
+        terms.append((0.5 * k * (length - 1) ** 2, gradient, hessian))
+    dot, other, swap = f[:3] @ f[3:], np.roll(f, 3), np.kron([[0, 1], [1, 0]], np.eye(3))
+    terms.append((0.5 * shear * dot**2, shear * dot * other, shear * (np.outer(other, other) + dot * swap)))
+    return terms
+
+
+def fold_angle(p) -> tuple[float, np.ndarray]:
+    """The angle of a hinge p (4, 3), and its derivatives (4, 3), by complex steps: exact but for rounding."""
+
+    def sine_and_cosine(p):
+        edge = p[1] - p[0]
+        m, n = np.cross(edge, p[2] - p[0]), np.cross(p[3] - p[0], edge)
+        return (np.cross(m, n) * edge).sum() / np.sqrt((edge * edge).sum()), (m * n).sum()
+
+    s, c = sine_and_cosine(np.asarray(p, dtype=float))
+    slope = np.empty((4, 3))
+    for k in np.ndindex(4, 3):
+        moved = np.array(p, dtype=complex)
+        moved[k] += 1e-30j
+        ds, dc = (value.imag / 1e-30 for value in sine_and_cosine(moved))
+        slope[k] = (c * ds - s * dc) / (s * s + c * c)
+    return np.arctan2(s, c), slope
+
+
+def elastic_by_element(x, faces, rest, fabric, flat, x_rest, h) -> tuple[float, np.ndarray, np.ndarray]:
+    """Energy [J], forces (n, 3) [N] and W (3 n, 3 n) = sum_e (h^2 + h damping_e) K_e of a cloth, one element at a time.
+
+    fabric : a Material for each face; flat : whether a face's folds are flat at rest, else as at x_rest
+    """
+    n = len(x)
+    energy, force, matrix = 0.0, np.zeros((n, 3)), np.zeros((3 * n, 3 * n))
+
+    def add(corners, slope, hessian, weight):
+        rows = np.concatenate([np.arange(3 * v, 3 * v + 3) for v in corners])
+        np.subtract.at(force.ravel(), rows, slope)
+        matrix[np.ix_(rows, rows)] += weight * hessian
+
+    def length_at_rest(f, edge):
+        corner = [np.zeros(2), rest[f][:, 0], rest[f][:, 1]]
+        return np.linalg.norm(np.subtract(*(corner[list(faces[f]).index(v)] for v in edge)))
+
+    for f, face in enumerate(faces):
+        area, inverse = 0.5 * abs(np.linalg.det(rest[f])), np.linalg.inv(rest[f])
+        by_corner = np.vstack([-inverse.sum(axis=0), inverse])  # F = sum_i x_i by_corner_i^T
+        to_f = np.kron(by_corner.T, np.eye(3))
+        m = fabric[f]
+        for value, gradient, hessian in membrane_terms(
+            to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear
+        ):
+            energy += area * value
+            weight = h * h + h * m.damping
+            add(face, area * gradient @ to_f, area * to_f.T @ clamped(hessian) @ to_f, weight)
+
+    for (a, b), beside in edges_of(np.asarray(faces).tolist()).items():
+        if len(beside) != 2:
+            continue
+        hinge = [a, b, *(next(v for v in faces[f] if v not in (a, b)) for f in beside)]
+        length = np.mean([length_at_rest(f, (a, b)) for f in beside])
+        areas = sum(0.5 * abs(np.linalg.det(rest[f])) for f in beside)
+        k = np.mean([fabric[f].bend for f in beside]) * length**2 / areas
+        theta, slope = fold_angle(x[hinge])
+        turn = theta - (0.0 if all(flat[f] for f in beside) else fold_angle(x_rest[hinge])[0])
+        turn -= 2 * np.pi * np.round(turn / (2 * np.pi))
+        energy += 0.5 * k * turn**2
+        slope = slope.ravel()
+        damping = np.mean([fabric[f].damping for f in beside])
+        add(hinge, k * turn * slope, k * np.outer(slope, slope), h * h + h * damping)
+    return energy, force, matrix
+
+
+def solve_with_kept(matrix, b, directions, values) -> np.ndarray:
+    """y with directions (k, n) y = values (k,), and matrix y = b in all other directions; y : (n,)."""
+    k, n = directions.shape
+    whole = np.block([[matrix, directions.T], [directions, np.zeros((k, k))]])
+    return np.linalg.solve(whole, np.concatenate([b, values]))[:n]

@@ -7,7 +7,9 @@ A = diag(D) + W + sum_c w_c w_c^T (x) G_c: 3x3 blocks D on the diagonal (masses,
 `assembly` (already weighted by the time step), and couplings of up to four particles each, which change from step to
 step and so have no place in the pattern. The preconditioner is the inverse of the filtered diagonal blocks.
 
-Sums over all particles are made chunk by chunk, then over the chunks in order: the same on any number of threads.
+The iteration is arranged so that threads meet only twice in each round, after all that is local to a particle and after
+the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums over all particles are
+made chunk by chunk, then over the chunks in order: the same on any number of threads.
 """
 
 from __future__ import annotations
@@ -144,19 +146,19 @@ def _through(s, x, y, z):
 
 
 @inlined
-def _couple(c, vertex, weight, block, p, through):
-    """through[c] = G_c times the relative point of p."""
+def _coupled(c, vertex, weight, block, p):
+    """G_c times the relative point of p."""
     x = y = z = 0.0
     for k in range(4):
         v, w = vertex[c, k], weight[c, k]
         x += w * p[v, 0]
         y += w * p[v, 1]
         z += w * p[v, 2]
-    through[c, 0], through[c, 1], through[c, 2] = _through(block[c], x, y, z)
+    return _through(block[c], x, y, z)
 
 
 @inlined
-def _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, p):
+def _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, p):
     """Row i of A p."""
     x, y, z = _through(diagonal[i], p[i, 0], p[i, 1], p[i, 2])
     for k in range(start[i], start[i + 1]):
@@ -167,10 +169,19 @@ def _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, 
         z += values[k, 2, 0] * p0 + values[k, 2, 1] * p1 + values[k, 2, 2] * p2
     for k in range(c_start[i], c_start[i + 1]):
         c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-        x += w * through[c, 0]
-        y += w * through[c, 1]
-        z += w * through[c, 2]
+        cx, cy, cz = _coupled(c, vertex, weight, block, p)
+        x += w * cx
+        y += w * cy
+        z += w * cz
     return x, y, z
+
+
+@inlined
+def _sum(part):
+    total = 0.0
+    for k in range(part.shape[0]):
+        total += part[k]
+    return total
 
 
 @parallel
@@ -180,136 +191,112 @@ def _solve(
 ):  # fmt: skip
     n = b.shape[0]
     chunks = (n + CHUNK - 1) // CHUNK
-    couplings = vertex.shape[0]
-    through = np.empty((couplings, 3))
     inverse = np.empty((n, 3, 3))
-    p, q, r = np.zeros((n, 3)), np.empty((n, 3)), np.empty((n, 3))
+    r, u, w = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
+    p, s = np.zeros((n, 3)), np.zeros((n, 3))
     part, whole = np.empty(chunks), np.empty(chunks)
-    for c in prange(couplings):
-        _couple(c, vertex, weight, block, change, through)
-    for chunk in prange(chunks):  # r = S (b - A z), the preconditioner, p = S guess
+    for chunk in prange(chunks):  # r = S (b - A z), the preconditioner, u = S guess
         a = np.empty((3, 3))
         t = np.empty((3, 3))
         sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, change)
+            x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, change)
             x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
             for row in range(3):
                 for col in range(3):
                     a[row, col] = diagonal[i, row, col] + values[diagonal_block[i], row, col]
             for k in range(c_start[i], c_start[i + 1]):
-                c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-                x += w * pull[c, 0]
-                y += w * pull[c, 1]
-                z += w * pull[c, 2]
+                c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
+                x += q * pull[c, 0]
+                y += q * pull[c, 1]
+                z += q * pull[c, 2]
                 for row in range(3):
                     for col in range(3):
-                        a[row, col] += w * w * block[c, row, col]
-            p[i, 0], p[i, 1], p[i, 2] = dv[i, 0], dv[i, 1], dv[i, 2]
+                        a[row, col] += q * q * block[c, row, col]
+            u[i, 0], u[i, 1], u[i, 2] = dv[i, 0], dv[i, 1], dv[i, 2]
             if kept[i] > 0:  # S a S + (1 - S), then filtered on the way out
                 size = (a[0, 0] + a[1, 1] + a[2, 2]) / 3.0
-                s = free[i]
+                f = free[i]
                 for row in range(3):
                     for col in range(3):
-                        t[row, col] = s[row, 0] * a[0, col] + s[row, 1] * a[1, col] + s[row, 2] * a[2, col]
+                        t[row, col] = f[row, 0] * a[0, col] + f[row, 1] * a[1, col] + f[row, 2] * a[2, col]
                 for row in range(3):
                     for col in range(3):
                         one = 1.0 if row == col else 0.0
-                        a[row, col] = t[row, 0] * s[0, col] + t[row, 1] * s[1, col] + t[row, 2] * s[2, col]
-                        a[row, col] += size * (one - s[row, col])
-                x, y, z = _through(s, x, y, z)
-                p[i, 0], p[i, 1], p[i, 2] = _through(s, dv[i, 0], dv[i, 1], dv[i, 2])
+                        a[row, col] = t[row, 0] * f[0, col] + t[row, 1] * f[1, col] + t[row, 2] * f[2, col]
+                        a[row, col] += size * (one - f[row, col])
+                x, y, z = _through(f, x, y, z)
+                u[i, 0], u[i, 1], u[i, 2] = _through(f, dv[i, 0], dv[i, 1], dv[i, 2])
             _invert(a, inverse[i])
             r[i, 0], r[i, 1], r[i, 2] = x, y, z
             px, py, pz = _through(inverse[i], x, y, z)
             sum_ += x * px + y * py + z * pz
         part[chunk] = sum_
-    goal = 0.0
-    for chunk in range(chunks):
-        goal += part[chunk]
-    goal *= tolerance * tolerance
-    for c in prange(couplings):
-        _couple(c, vertex, weight, block, p, through)
-    for chunk in prange(chunks):  # q = S A p
+    goal = tolerance * tolerance * _sum(part)
+    for chunk in prange(chunks):
         sum_ = sum_r = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, p)
+            x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, u)
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
-            q[i, 0], q[i, 1], q[i, 2] = x, y, z
-            sum_ += p[i, 0] * x + p[i, 1] * y + p[i, 2] * z
-            sum_r += p[i, 0] * r[i, 0] + p[i, 1] * r[i, 1] + p[i, 2] * r[i, 2]
+            w[i, 0], w[i, 1], w[i, 2] = x, y, z
+            sum_ += u[i, 0] * x + u[i, 1] * y + u[i, 2] * z
+            sum_r += u[i, 0] * r[i, 0] + u[i, 1] * r[i, 1] + u[i, 2] * r[i, 2]
         part[chunk], whole[chunk] = sum_, sum_r
-    power = match = 0.0
-    for chunk in range(chunks):
-        power += part[chunk]
-        match += whole[chunk]
-    alpha = match / power if power > 0.0 else 0.0  # the best multiple of the guess: never worse than none
+    power = _sum(part)
+    alpha = _sum(whole) / power if power > 0.0 else 0.0  # the best multiple of the guess: never worse than none
     for chunk in prange(chunks):
-        sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
             for c in range(3):
-                dv[i, c] = change[i, c] + alpha * p[i, c]
-                r[i, c] -= alpha * q[i, c]
+                dv[i, c] = change[i, c] + alpha * u[i, c]
+                r[i, c] -= alpha * w[i, c]
             x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
-            p[i, 0], p[i, 1], p[i, 2] = x, y, z
-            sum_ += r[i, 0] * x + r[i, 1] * y + r[i, 2] * z
-        part[chunk] = sum_
-    rho = 0.0
-    for chunk in range(chunks):
-        rho += part[chunk]
+            u[i, 0], u[i, 1], u[i, 2] = x, y, z
+
     iterations = 0
-    while rho > goal and iterations < most:
-        iterations += 1
-        for c in prange(couplings):
-            _couple(c, vertex, weight, block, p, through)
-        for chunk in prange(chunks):
-            sum_ = 0.0
+    last = 1.0
+    while True:
+        for chunk in prange(chunks):  # w = S A u
+            sum_ = sum_r = 0.0
             for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-                x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, p)
+                x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, u)
                 if kept[i] > 0:
                     x, y, z = _through(free[i], x, y, z)
-                q[i, 0], q[i, 1], q[i, 2] = x, y, z
-                sum_ += p[i, 0] * x + p[i, 1] * y + p[i, 2] * z
-            part[chunk] = sum_
-        power = 0.0
-        for chunk in range(chunks):
-            power += part[chunk]
-        if not power > 0.0:
+                w[i, 0], w[i, 1], w[i, 2] = x, y, z
+                sum_ += u[i, 0] * x + u[i, 1] * y + u[i, 2] * z
+                sum_r += u[i, 0] * r[i, 0] + u[i, 1] * r[i, 1] + u[i, 2] * r[i, 2]
+            part[chunk], whole[chunk] = sum_, sum_r
+        rho, power = _sum(whole), _sum(part)
+        beta = 0.0
+        if iterations > 0:
+            beta = rho / last
+            power -= beta * rho / alpha
+        if not (rho > goal and power > 0.0 and iterations < most):
             break
+        iterations += 1
+        last = rho
         alpha = rho / power
         for chunk in prange(chunks):
-            sum_ = 0.0
             for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
                 for c in range(3):
+                    p[i, c] = u[i, c] + beta * p[i, c]
+                    s[i, c] = w[i, c] + beta * s[i, c]
                     dv[i, c] += alpha * p[i, c]
-                    r[i, c] -= alpha * q[i, c]
+                    r[i, c] -= alpha * s[i, c]
                 x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
                 if kept[i] > 0:
                     x, y, z = _through(free[i], x, y, z)
-                q[i, 0], q[i, 1], q[i, 2] = x, y, z
-                sum_ += r[i, 0] * x + r[i, 1] * y + r[i, 2] * z
-            part[chunk] = sum_
-        last, rho = rho, 0.0
-        for chunk in range(chunks):
-            rho += part[chunk]
-        beta = rho / last
-        for chunk in prange(chunks):
-            for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-                for c in range(3):
-                    p[i, c] = q[i, c] + beta * p[i, c]
-    for c in prange(couplings):
-        _couple(c, vertex, weight, block, dv, through)
+                u[i, 0], u[i, 1], u[i, 2] = x, y, z
     for chunk in prange(chunks):
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
+            x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, dv)
             x, y, z = x - b[i, 0], y - b[i, 1], z - b[i, 2]
             for k in range(c_start[i], c_start[i + 1]):
-                c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-                x -= w * pull[c, 0]
-                y -= w * pull[c, 1]
-                z -= w * pull[c, 2]
+                c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
+                x -= q * pull[c, 0]
+                y -= q * pull[c, 1]
+                z -= q * pull[c, 2]
             residual[i, 0], residual[i, 1], residual[i, 2] = x, y, z
     return iterations
