@@ -461,9 +461,7 @@ def elastic_by_element(x, faces, rest, fabric, flat, x_rest, h) -> tuple[float, 
         by_corner = np.vstack([-inverse.sum(axis=0), inverse])  # F = sum_i x_i by_corner_i^T
         to_f = np.kron(by_corner.T, np.eye(3))
         m = fabric[f]
-        for value, gradient, hessian in membrane_terms(
-            to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear
-        ):
+        for value, gradient, hessian in membrane_terms(to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear):
             energy += area * value
             weight = h * h + h * m.damping
             add(face, area * gradient @ to_f, area * to_f.T @ clamped(hessian) @ to_f, weight)

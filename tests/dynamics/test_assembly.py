@@ -66,7 +66,9 @@ def test_force_is_minus_the_derivative_of_the_energy(seed):
     steps = 0.02 * 0.5 ** np.arange(20)
     for along in np.random.default_rng(seed + 100).standard_normal((3, *x.shape)):
         along /= np.linalg.norm(along)
-        slopes = [(elastic_energy(system, x + e * along) - elastic_energy(system, x - e * along)) / (2 * e) for e in steps]
+        slopes = [
+            (elastic_energy(system, x + e * along) - elastic_energy(system, x - e * along)) / (2 * e) for e in steps
+        ]
         errors = abs(np.array(slopes) + (force * along).sum()) / np.linalg.norm(force)
         assert errors.min() < 1e-9
         assert np.log2(errors[2] / errors[5]) / 3 == pytest.approx(2.0, abs=0.2)

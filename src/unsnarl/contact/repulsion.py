@@ -18,7 +18,9 @@ RECOVER = 0.2  # share of the missing distance that is given back in a step
 CREEP = 1e-3  # [m/s] below which friction holds like honey
 
 
-def repel(near: Proximity, v: np.ndarray, h: float, inverse_mass: np.ndarray, friction: np.ndarray, cloth: int) -> Couplings:
+def repel(
+    near: Proximity, v: np.ndarray, h: float, inverse_mass: np.ndarray, friction: np.ndarray, cloth: int
+) -> Couplings:
     """Couplings that push near features apart.
 
     v : (n, 3) [m/s] of cloths and bodies; h : [s]; inverse_mass : (n,) [1/kg], 0 for what cannot be moved

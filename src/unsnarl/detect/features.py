@@ -99,15 +99,14 @@ def faces_apart(x0, x1, moving, faces, ids, f, g, least, size):
                 break
             a0, a1, a2 = _from(x1, f0, g0), _from(x1, f1, g0), _from(x1, f2, g0)
             b1, b2 = _from(x1, g1, g0), _from(x1, g2, g0)
+        first = w0 * a0[0] + w1 * a0[1] + w2 * a0[2]
         low = min(w0 * a1[0] + w1 * a1[1] + w2 * a1[2], w0 * a2[0] + w1 * a2[1] + w2 * a2[2])
         high = max(w0 * b1[0] + w1 * b1[1] + w2 * b1[2], w0 * b2[0] + w1 * b2[1] + w2 * b2[2])
-        if shared == 1:  # g0, the origin here, is f0
-            if not (low > enough and high < -enough):
+        if shared == 1:  # f0 is g0, the origin here, or a copy of it, which may be elsewhere
+            if not (low - max(high, 0.0) > enough and min(low, first) - high > enough):
                 return False
-        else:
-            low = min(low, w0 * a0[0] + w1 * a0[1] + w2 * a0[2])
-            if not low - max(high, 0.0) > enough:
-                return False
+        elif not min(low, first) - max(high, 0.0) > enough:
+            return False
     return True
 
 

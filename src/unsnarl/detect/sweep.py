@@ -48,15 +48,19 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
     """
     mesh, bvh = on.mesh, on.bvh
     bvh.refit(x0, mesh.faces, x1, 0.5 * separation * (1 + 1e-9))
-    wanted = np.zeros(1, np.bool_) if changed is None else changed[mesh.faces].any(axis=1)
-    parts = 1 if len(mesh.faces) < 500 or (changed is not None and wanted.sum() < 500) else 8 * thread_count()
+    partly = changed is not None
+    if partly:
+        wanted = changed[mesh.faces].any(axis=1)
+    else:
+        changed, wanted = np.ones(len(x0), np.bool_), np.ones(len(mesh.faces), np.bool_)
+    parts = 1 if wanted.sum() < 500 else 8 * thread_count()
 
     size = 4.0 * (largest_face(x0, x1, mesh.faces) + separation)
 
     def part(k):
         return _sweep(
             x0, x1, separation, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop,
-            bvh.skip, bvh.leaves, bvh.active, on.cloth, changed is not None, wanted, k, parts,
+            bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed, wanted, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
@@ -71,7 +75,7 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
 @kernel
 def _sweep(
     x0, x1, separation, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, partly,
-    wanted, part, parts,
+    changed, wanted, part, parts,
 ):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
@@ -88,12 +92,15 @@ def _sweep(
             pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
+            f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
             if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
                 continue
             if faces_apart(x0, x1, True, faces, ids, f, g, separation, size):
                 continue
             for k in range(pair_up(faces, ids, owned, f, g, features)):
                 kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
+                if not (changed[a] or changed[b] or changed[c] or changed[d]):
+                    continue
                 if kind == 0:
                     if apart_point_triangle(x0, x1, a, b, c, d, separation):
                         continue

@@ -72,7 +72,9 @@ def no_constraints(vertices: int) -> Constraints:
     return Constraints(np.zeros(vertices, np.uint8), np.tile(np.eye(3), (vertices, 1, 1)), np.zeros((vertices, 3)))
 
 
-def solve(pattern: Pattern, diagonal, values, couplings: Couplings, constraints: Constraints, b, guess, tolerance, most):
+def solve(
+    pattern: Pattern, diagonal, values, couplings: Couplings, constraints: Constraints, b, guess, tolerance, most
+):
     """The change of velocity dv (n, 3), the iterations it took, and the residual A dv - b (n, 3): constraint impulses.
 
     diagonal : (n, 3, 3) D; values : (blocks, 3, 3) W; b : (n, 3), without the couplings' pull, which is added here

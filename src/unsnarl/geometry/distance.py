@@ -129,7 +129,7 @@ def point_triangle(x, p, a, b, c):
     first, e, g = between(x, p, a), between(x, a, b), between(x, a, c)
     v, w = nearest_on_triangle(first, e, g)
     r = combine(first, e, g, v, w)
-    return dot(r, r), 1.0 - v - w, v, w
+    return dot(r, r), 1.0 - (v + w), v, w  # 0 on the edge b c: v and w add up to 1 there, rounded
 
 
 @kernel

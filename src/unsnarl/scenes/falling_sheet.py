@@ -9,8 +9,8 @@ import numpy as np
 
 from unsnarl.mesh import TriMesh
 from unsnarl.mesh.primitives import sheet, sphere
+from unsnarl.scenes.claims import clean_frames, stretches
 from unsnarl.simulation.scene import Body, Cloth, Scene
-from unsnarl.simulation.simulate import simulate
 from unsnarl.tangles.check import check as find
 from unsnarl.tangles.report import TangleReport
 
@@ -26,7 +26,7 @@ def build(vertices: int = 10_000, *, frames: int = 40) -> Scene:
     flat = sheet((SIZE, SIZE), (squares, squares))
     tilt = np.radians(TILT)
     turn = np.array([[np.cos(tilt), 0, np.sin(tilt)], [0, 1, 0], [-np.sin(tilt), 0, np.cos(tilt)]])
-    cloth = Cloth(flat.moved(flat.x @ turn + [0, 0, HEIGHT]))
+    cloth = Cloth(flat.moved(flat.x @ turn + [0, 0, HEIGHT]), "jersey")
     return Scene([cloth], [Body(sphere(RADIUS, 5120))], frames=frames, up="z", name="falling_sheet")
 
 
@@ -36,31 +36,18 @@ def tangles(scene: Scene, x: np.ndarray) -> TangleReport:
 
 
 def check(vertices: int = 2_500, *, frames: int = 40) -> None:
-    """Nothing crosses anything on any frame, in ipctk's opinion too, and the sheet ends up over the sphere."""
+    """The sheet ends up over the sphere, folds hanging down, and is hardly stretched."""
     scene = build(vertices, frames=frames)
-    for frame in simulate(scene):
-        x = frame.states[0].x
-        report = tangles(scene, x)
-        assert report.clean, f"frame {frame.number}: {len(report.hits)} edges cross faces"
-        assert not _second_opinion(report), f"frame {frame.number}: ipctk finds an intersection"
-    flat, ball = scene.cloths[0].mesh, scene.bodies[0].mesh
+    *_, last = clean_frames(scene)
+    x, flat, ball = last.states[0].x, scene.cloths[0].mesh, scene.bodies[0].mesh
     assert np.linalg.norm(x, axis=1).min() > _inner_radius(ball), "part of the sheet is inside the sphere"
     middle = x[np.linalg.norm(flat.uv, axis=1).argmin()]
     assert np.linalg.norm(middle - [0, 0, RADIUS]) < 0.3 * RADIUS, f"the middle of the sheet has slid to {middle}"
     assert x[:, 2].min() < 0, f"the hem hangs no lower than {x[:, 2].min():.2f} m"
-    stretch = _lengths(flat, x) / _lengths(flat, flat.x)
+    stretch = stretches(flat, x)
     assert abs(stretch.mean() - 1) < 0.02 and stretch.max() < 1.2, (
         f"edges are {stretch.mean():.3f} times as long as at rest, and up to {stretch.max():.3f} times"
     )
-
-
-def _second_opinion(report: TangleReport) -> bool:
-    """Whether ipctk finds an intersection; not where it is not installed."""
-    try:
-        import ipctk  # noqa: F401
-    except ImportError:
-        return False
-    return report.second_opinion()["intersections"]
 
 
 def _inner_radius(ball: TriMesh) -> float:
@@ -69,6 +56,3 @@ def _inner_radius(ball: TriMesh) -> float:
     normal = np.cross(b - a, c - a)
     return float(((normal * a).sum(1) / np.linalg.norm(normal, axis=1)).min())
 
-
-def _lengths(mesh: TriMesh, x: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(x[mesh.edges[:, 0]] - x[mesh.edges[:, 1]], axis=1)

@@ -30,6 +30,6 @@ def check(vertices: int = 900, *, frames: int = 60) -> None:
     held = x[cloth.pins]
     assert np.abs(held - cloth.targets[-1]).max() == 0.0, "a corner is not where it is held"
     between = x[cloth.pins[0] : cloth.pins[1] + 1]
-    assert between[:, 2].min() < -0.2, f"between the corners it sags by {-between[:, 2].min():.3f} m only"
+    assert between[:, 2].min() < -0.1, f"between the corners it sags by {-between[:, 2].min():.3f} m only"
     assert x[:, 2].min() < -0.9, f"the hem hangs at {x[:, 2].min():.3f} m"
     assert np.percentile(stretches(cloth.mesh, x), 99) < 1.05

@@ -1,7 +1,7 @@
 """What is simulated: cloths, bodies, wind, and how. Plain frozen objects; `simulation.scene_file` reads them from TOML.
 
-    scene = us.Scene([us.Cloth(sheet, material="silk", pins=[0, 99])], bodies=[us.Body(sphere)], up="z")
-    for frame in us.simulate(scene): ...
+scene = us.Scene([us.Cloth(sheet, material="silk", pins=[0, 99])], bodies=[us.Body(sphere)], up="z")
+for frame in us.simulate(scene): ...
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ class Body:
 
 @dataclass(frozen=True)
 class Wind:
-    """A steady wind. [air density 1.2 kg/m^3; force on a face: 1/2 density area |u| (drag u_n n ... lift)]
+    """The same everywhere; what it does to a face is said in `dynamics.wind`.
 
     velocity : (3,) [m/s]
     drag     : coefficient along the air's motion
-    lift     : coefficient across it, in the plane of the face's normal
-    gusts    : share of the speed by which it swells and fades
+    lift     : coefficient across it
+    gusts    : 0 for a steady wind; share of the speed by which it swells and fades, and radians by which it veers
     """
 
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -139,7 +139,8 @@ class Scene:
     substeps  : time steps per frame; a step that fails is tried again in halves
     gravity   : [m/s^2], against the `up` axis ("x", "y" or "z")
     air       : how fast velocities fade in still air [1/s]
-    thickness : of the cloth [m]: nearer than that, cloth pushes cloth away; None: a quarter of the mean edge, at most 5 mm
+    thickness : of the cloth [m]: nearer than that, cloth pushes cloth away; None: a quarter of the mean edge, or 5 mm if
+                that is less
     friction  : Coulomb's coefficient between cloths
     resolver  : "zones": cloth never passes through cloth or body; "none": nothing holds it
     untangle  : a method that undoes tangles while simulating, or "none"

@@ -177,7 +177,14 @@ class Simulator:
         )  # fmt: skip
         force += np.einsum("nij,nj->ni", grip, grip_to - v)
         v1, iterations, impulse = implicit_step(
-            system, x, v, h, Outside(force, drag + grip, scene.air), couplings, constraints, h * self.pull,
+            system,
+            x,
+            v,
+            h,
+            Outside(force, drag + grip, scene.air),
+            couplings,
+            constraints,
+            h * self.pull,
             self.options,
         )
         counts["pcg_iterations"] += iterations
@@ -223,10 +230,16 @@ class Simulator:
         return np.concatenate(parts)
 
     def _wind(self, t: float) -> np.ndarray:
-        """The air's velocity; gusts swell and fade with two periods that do not repeat soon."""
+        """The air's velocity; gusts swell, fade and veer about the up axis, in periods that do not repeat soon."""
         wind = self.scene.wind
         swell = 0.6 * np.sin(2 * np.pi * t / 1.3) + 0.4 * np.sin(2 * np.pi * t / 0.47)
-        return np.array(wind.velocity) * (1.0 + wind.gusts * swell)
+        veer = wind.gusts * (0.6 * np.sin(2 * np.pi * t / 0.83) + 0.4 * np.sin(2 * np.pi * t / 0.31))
+        up = np.zeros(3)
+        up["xyz".index(self.scene.up)] = 1.0
+        along = np.array(wind.velocity)
+        level = along - (along @ up) * up
+        turned = (along @ up) * up + np.cos(veer) * level + np.sin(veer) * np.cross(up, level)
+        return turned * (1.0 + wind.gusts * swell)
 
 
 def simulate(scene: Scene) -> Iterator[Frame]:
