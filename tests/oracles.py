@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise, zip_longest
 from math import gcd, lcm
 
 import numpy as np
+
+from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
+from unsnarl.geometry.distance import edge_edge, point_triangle
 
 # --- mesh ---
 
@@ -206,195 +210,227 @@ def two_sides(vertices: int, edges, cut: set[int], start: int) -> dict[int, int]
     return side
 
 
-# --- motion ---
-# Polynomials in t with whole coefficients, the constant first.
+# --- distance and motion ---
 
 
-def poly_sum(p, q) -> list[int]:
-    return trim([(p[i] if i < len(p) else 0) + (q[i] if i < len(q) else 0) for i in range(max(len(p), len(q)))])
+def nearest_squared(corners, triangle: bool) -> Fraction:
+    """The squared distance of the origin from a triangle, or from a parallelogram whose third and fourth corner are
+    beside the first and the second; exact, from all features. corners : whole numbers."""
+
+    def dot(a, b):
+        return sum(p * q for p, q in zip(a, b))
+
+    def cross(a, b):
+        return [a[k - 2] * b[k - 1] - a[k - 1] * b[k - 2] for k in range(3)]
+
+    def less(a, b):
+        return [p - q for p, q in zip(a, b)]
+
+    a, b, c = corners[:3]
+    ring = [a, b, c] if triangle else [a, b, corners[3], c]
+    found = [Fraction(dot(p, p)) for p in ring]
+    for p, q in zip(ring, ring[1:] + ring[:1]):
+        e = less(q, p)
+        if -dot(p, e) > 0 and dot(q, e) > 0:
+            found.append(Fraction(dot(cross(p, e), cross(p, e)), dot(e, e)))
+    e, g = less(b, a), less(c, a)
+    n = cross(e, g)
+    area, v, w = dot(n, n), dot(n, cross(g, a)), dot(n, cross(a, e))
+    if area and v >= 0 and w >= 0 and (v + w <= area if triangle else v <= area and w <= area):
+        found.append(Fraction(dot(n, a) ** 2, area))
+    return min(found)
 
 
-def poly_product(p, q) -> list[int]:
-    out = [0] * max(len(p) + len(q) - 1, 0)
-    for i, a in enumerate(p):
-        for j, b in enumerate(q):
-            out[i + j] += a * b
-    return trim(out)
+def differences(x, triangle: bool) -> tuple[list[list[int]], int]:
+    """The corners of what is between a point and a triangle, or between two edges, times a whole number; that number.
+
+    x : (4, 3), the point and the triangle, or the ends of the edges; or several of those, one after the other.
+    """
+    whole = as_integers(x)
+    ratio = max(float(v).as_integer_ratio()[1] for v in np.ravel(x))
+    pairs = [(0, 1), (0, 2), (0, 3)] if triangle else [(0, 2), (1, 2), (0, 3), (1, 3)]
+    corners = [
+        [q - p for p, q in zip(whole[at + i], whole[at + j])] for at in range(0, len(whole), 4) for i, j in pairs
+    ]
+    return corners, ratio
 
 
-def trim(p) -> list[int]:
-    """p without zeros at the end, divided by what all its coefficients share."""
-    p = list(p)
-    while p and p[-1] == 0:
-        p.pop()
-    return p
+class Polynomial:
+    """A polynomial in t with whole coefficients, the constant first. Sturm's theorem counts its distinct roots."""
 
+    def __init__(self, coefficients):
+        self.c = list(coefficients)
+        while self.c and self.c[-1] == 0:
+            self.c.pop()
+        self._sturm = None
 
-def primitive(p) -> list[int]:
-    shared = gcd(*p) if p else 1
-    return [a // shared for a in p]
+    def __bool__(self):
+        return bool(self.c)
 
+    def __add__(self, other):
+        return Polynomial(a + b for a, b in zip_longest(self.c, other.c, fillvalue=0))
 
-def remainder(p, q) -> list[int]:
-    """A positive multiple of the remainder of p divided by q."""
-    p = list(p)
-    while len(p) >= len(q):
-        factor, shift = p[-1] * (1 if q[-1] > 0 else -1), len(p) - len(q)
-        p = [abs(q[-1]) * a for a in p]
-        for i, b in enumerate(q):
-            p[i + shift] -= factor * b
-        p = primitive(trim(p[:-1]))
-    return p
+    def __neg__(self):
+        return Polynomial(-a for a in self.c)
 
+    def __sub__(self, other):
+        return self + -other
 
-def shared_factor(p, q) -> list[int]:
-    while q:
-        p, q = q, remainder(p, q)
-    return primitive(p)
+    def __mul__(self, other):
+        out = [0] * (len(self.c) + len(other.c))
+        for i, a in enumerate(self.c):
+            for j, b in enumerate(other.c):
+                out[i + j] += a * b
+        return Polynomial(out)
 
+    def sign(self, t: Fraction) -> int:
+        value = 0
+        for i, a in enumerate(reversed(self.c)):
+            value = value * t.numerator + a * t.denominator**i
+        return (value > 0) - (value < 0)
 
-def quotient(p, q) -> list[int]:
-    """p / q, which leaves no remainder, times something."""
-    out, p = [0] * (len(p) - len(q) + 1), [Fraction(a) for a in p]
-    for shift in reversed(range(len(out))):
-        out[shift] = p[shift + len(q) - 1] / q[-1]
-        for i, b in enumerate(q):
-            p[i + shift] -= out[shift] * b
-    bottom = lcm(*(a.denominator for a in out))
-    return primitive([int(a * bottom) for a in out])
+    def slope(self):
+        return Polynomial(i * a for i, a in enumerate(self.c) if i)
 
+    def primitive(self):
+        """Divided by what the coefficients share."""
+        shared = gcd(*self.c)
+        return Polynomial(a // shared for a in self.c) if self else self
 
-def value_sign(p, t: Fraction) -> int:
-    top, bottom, value = t.numerator, t.denominator, 0
-    for i, a in enumerate(reversed(p)):
-        value = value * top + a * bottom**i
-    return (value > 0) - (value < 0)
+    def remainder(self, other):
+        """A positive multiple of what is left after division."""
+        rest, lead = self, other.c[-1]
+        while len(rest.c) >= len(other.c):
+            shift = [0] * (len(rest.c) - len(other.c))
+            factor = rest.c[-1] * (1 if lead > 0 else -1)
+            rest = Polynomial(abs(lead) * a for a in rest.c) - Polynomial([*shift, *(factor * b for b in other.c)])
+            rest = rest.primitive()
+        return rest
 
+    def shared_with(self, other):
+        """The greatest common divisor."""
+        p, q = self, other
+        while q:
+            p, q = q, p.remainder(q)
+        return p.primitive()
 
-class Roots:
-    """The distinct roots of a polynomial that is not zero, counted by Sturm's theorem."""
+    def sturm(self):
+        """Sturm's chain. Repeated factors do no harm: they are divided out of the whole chain."""
+        if self._sturm is None:
+            chain = [self.primitive(), self.slope().primitive()]
+            while chain[-1]:
+                chain.append(-chain[-2].remainder(chain[-1]))
+            chain.pop()
+            self._sturm = [p.divided_by(chain[-1]) for p in chain]
+        return self._sturm
 
-    def __init__(self, p):
-        slope = trim([i * a for i, a in enumerate(p)][1:])
-        p = quotient(p, shared_factor(p, slope)) if slope else primitive(p)
-        self.p, self.chain = p, [p, trim([i * a for i, a in enumerate(p)][1:])]
-        while self.chain[-1]:
-            self.chain.append([-a for a in remainder(self.chain[-2], self.chain[-1])])
-
-    def changes(self, t) -> int:
-        signs = [s for s in (value_sign(p, t) for p in self.chain) if s != 0]
-        return sum(a != b for a, b in zip(signs, signs[1:]))
+    def divided_by(self, other):
+        """The quotient times a positive number, where nothing is left."""
+        rest, out = [Fraction(a) for a in self.c], [Fraction(0)] * (len(self.c) - len(other.c) + 1)
+        for shift in reversed(range(len(out))):
+            out[shift] = rest[shift + len(other.c) - 1] / abs(other.c[-1])
+            for i, b in enumerate(other.c):
+                rest[i + shift] -= out[shift] * b * (1 if other.c[-1] > 0 else -1)
+        bottom = lcm(*(a.denominator for a in out))
+        return Polynomial(int(a * bottom) for a in out).primitive()
 
     def count(self, low, high) -> int:
-        """Roots above low, up to and including high."""
-        return self.changes(low) - self.changes(high)
+        """How many roots are above low, and at most high."""
 
-    def between_0_and_1(self) -> list[tuple[Fraction, Fraction]]:
-        """(low, high] around each root in [0, 1], in ascending order; (0, 0) for a root at 0."""
-        todo, found = [(Fraction(0), Fraction(1))], []
+        def changes(t):
+            signs = [s for s in (p.sign(t) for p in self.sturm()) if s != 0]
+            return sum(a != b for a, b in pairwise(signs))
+
+        return changes(low) - changes(high)
+
+    def roots(self):
+        """(low, high) for each root in [0, 1], in ascending order: above low and at most high, or at 0 if both are."""
+        if self.sign(Fraction(0)) == 0:
+            yield Fraction(0), Fraction(0)
+        todo = [(Fraction(0), Fraction(1))]
         while todo:
             low, high = todo.pop()
             n = self.count(low, high)
             if n == 1:
-                found.append((low, high))
+                yield low, high
             elif n > 1:
                 middle = (low + high) / 2
                 todo += [(middle, high), (low, middle)]
-        return ([(Fraction(0), Fraction(0))] if value_sign(self.p, Fraction(0)) == 0 else []) + found
 
     def narrow(self, low, high):
+        """A shorter interval around the same root."""
         middle = (low + high) / 2
         return (low, middle) if self.count(low, middle) else (middle, high)
 
-    def sign_there(self, q, low, high) -> int:
-        """The sign of another polynomial at the root in (low, high]."""
-        if not q or low == high:
-            return value_sign(q, high)
-        both = shared_factor(self.p, q)
-        if len(both) > 1 and Roots(both).count(low, high):
+    def sign_at_root(self, of, low, high) -> int:
+        """The sign at the root of another polynomial in (low, high]."""
+        if low == high or not self:
+            return self.sign(high)
+        if self.shared_with(of).count(low, high):
             return 0
-        others = Roots(q)
-        while others.count(low, high):
-            low, high = self.narrow(low, high)
-        return value_sign(q, high)
+        while self.count(low, high):
+            low, high = of.narrow(low, high)
+        return self.sign(high)
 
 
-def first_touch(x0, x1, triangle: bool) -> Fraction | None:
-    """When a point and a triangle, or two edges, first touch, at most 2^-70 too late; None if never. Exact.
+def first_contact(x0, x1, triangle: bool, separation: float = 0.0) -> Fraction | None:
+    """When a point and a triangle, or two edges, first come within the separation; None if never. Exact.
 
-    x0, x1 : (4, 3) positions at times 0 and 1: the point and the triangle, or the ends of the edges.
+    x0, x1 : (4, 3) positions at times 0 and 1: of the point and the triangle, or of the ends of the edges.
+    The time is at most 2^-70 later than the true one.
 
-    The differences between their points form a triangle or parallelogram; they touch when it contains the origin. That
-    takes a time at which the origin is in its plane (the volume, a cubic, is zero), inside or on the border. If it is in
-    the plane all the time, they touch at time 0 or first on the border.
+    The differences between their points form a triangle or parallelogram. Either it is as near to the origin as that at
+    time 0, or there is a first time when its plane, a border or a corner is, at a foot that belongs to the set. These
+    times are roots of polynomials. A polynomial that is zero all the time does not count: a foot gets into the set at a
+    border or a corner, which then is as near.
     """
-    whole = as_integers([*np.asarray(x0, dtype=float), *np.asarray(x1, dtype=float)])
-    pairs = [(0, 1), (0, 2), (0, 3)] if triangle else [(0, 2), (1, 2), (0, 3), (1, 3)]
-    corners = []
-    for i, j in pairs:
-        start = [q - p for p, q in zip(whole[i], whole[j])]
-        stop = [q - p for p, q in zip(whole[i + 4], whole[j + 4])]
-        corners.append([trim([s, e - s]) for s, e in zip(start, stop)])
-
-    def less(p, q):
-        return poly_sum(p, [-c for c in q])
+    corners, ratio = differences([*x0, *x1], triangle)
+    m = len(corners) // 2
+    squared = Fraction(separation) ** 2 * ratio**2
+    if nearest_squared(corners[:m], triangle) <= squared:
+        return Fraction(0)
 
     def dot(a, b):
-        return poly_sum(poly_sum(poly_product(a[0], b[0]), poly_product(a[1], b[1])), poly_product(a[2], b[2]))
+        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
     def cross(a, b):
-        return [
-            less(poly_product(a[(k + 1) % 3], b[(k + 2) % 3]), poly_product(a[(k + 2) % 3], b[(k + 1) % 3]))
-            for k in range(3)
-        ]
+        return [a[k - 2] * b[k - 1] - a[k - 1] * b[k - 2] for k in range(3)]
 
-    a, b, c = corners[:3]
-    e, g = [less(q, p) for p, q in zip(a, b)], [less(q, p) for p, q in zip(a, c)]
+    def less(a, b):
+        return [p - q for p, q in zip(a, b)]
+
+    def near(top, bottom):
+        """Zero where top / bottom is the square of the separation."""
+        return top * Polynomial([squared.denominator]) - bottom * Polynomial([squared.numerator])
+
+    moving = [[Polynomial([s, e - s]) for s, e in zip(p, q)] for p, q in zip(corners[:m], corners[m:])]
+    a, b, c = moving[:3]
+    ring = [a, b, c] if triangle else [a, b, moving[3], c]
+    features = [(near(dot(p, p), Polynomial([1])), []) for p in ring]  # when it may be, and what must be >= 0 then
+    for p, q in zip(ring, ring[1:] + ring[:1]):
+        e = less(q, p)
+        line = cross(p, e)
+        features.append((near(dot(line, line), dot(e, e)), [dot(e, e), -dot(p, e), dot(q, e)]))
+    e, g = less(b, a), less(c, a)
     n = cross(e, g)
-    volume = dot(n, a)
     area, v, w = dot(n, n), dot(n, cross(g, a)), dot(n, cross(a, e))
-    inside = [v, w, less(less(area, v), w)] if triangle else [v, w, less(area, v), less(area, w)]
-    ring = [a, b, c] if triangle else [a, b, corners[3], c]
-    border = [(cross(p, q), dot(p, q)) for p, q in zip(ring, ring[1:] + ring[:1])]
-
-    def contains(roots, low, high):
-        if roots.sign_there(area, low, high):
-            return all(roots.sign_there(q, low, high) >= 0 for q in inside)
-        return any(
-            not any(roots.sign_there(q, low, high) for q in line) and roots.sign_there(side, low, high) <= 0
-            for line, side in border
-        )
-
-    def first(p, holds):
-        roots = Roots(p)
-        for low, high in roots.between_0_and_1():
-            if holds(roots, low, high):
-                while high - low > Fraction(1, 2**70):
-                    low, high = roots.narrow(low, high)
-                return high
-        return None
-
-    if volume:
-        return first(volume, contains)
-    if contains(Roots([0, 1]), Fraction(0), Fraction(0)):
-        return Fraction(0)
+    inside = [area, v, w, area - v - w] if triangle else [area, v, w, area - v, area - w]
+    volume = dot(n, a)
+    features.append((near(volume * volume, area) if separation else volume, inside))
+    if not separation and volume and all(area.sign_at_root(volume, *root) for root in volume.roots()):
+        features = features[-1:]  # for speed: what touches is in one plane, and then the rest says nothing new
     times = []
-    for line, side in border:
-        for q in line:
-            if q:
-                times.append(
-                    first(
-                        q,
-                        lambda roots, low, high, line=line, side=side: (
-                            not any(roots.sign_there(r, low, high) for r in line)
-                            and roots.sign_there(side, low, high) <= 0
-                        ),
-                    )
-                )
+    for time, conditions in features:
+        if not time:
+            continue
+        for low, high in time.roots():
+            signs = [p.sign_at_root(time, low, high) for p in conditions]
+            if all(s >= 0 for s in signs) and (not signs or signs[0] > 0):
+                while high - low > Fraction(1, 2**70):
+                    low, high = time.narrow(low, high)
+                times.append(high)
                 break
-        else:
-            times.append(first(side, lambda *_: True) if side else Fraction(0))
-    return min((t for t in times if t is not None), default=None)
+    return min(times, default=None)
 
 
 # --- dynamics ---
@@ -461,7 +497,9 @@ def elastic_by_element(x, faces, rest, fabric, flat, x_rest, h) -> tuple[float, 
         by_corner = np.vstack([-inverse.sum(axis=0), inverse])  # F = sum_i x_i by_corner_i^T
         to_f = np.kron(by_corner.T, np.eye(3))
         m = fabric[f]
-        for value, gradient, hessian in membrane_terms(to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear):
+        for value, gradient, hessian in membrane_terms(
+            to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear
+        ):
             energy += area * value
             weight = h * h + h * m.damping
             add(face, area * gradient @ to_f, area * to_f.T @ clamped(hessian) @ to_f, weight)
@@ -488,3 +526,45 @@ def solve_with_kept(matrix, b, directions, values) -> np.ndarray:
     k, n = directions.shape
     whole = np.block([[matrix, directions.T], [directions, np.zeros((k, k))]])
     return np.linalg.solve(whole, np.concatenate([b, values]))[:n]
+
+
+# --- pairs of features ---
+
+
+def feature_pairs(faces, ids, cloth: int) -> list[tuple[int, int, int, int, int]]:
+    """All (0, vertex, corners of a face) and (1, ends of an edge, ends of another) with no vertex in common, sorted.
+
+    ids : the vertex that each is, or is a copy of; from `cloth` on they are bodies', which are not paired among each
+    other. An edge runs as in its lowest-numbered face, and of two the one whose such face is lower comes first.
+    """
+    faces, ids = np.asarray(faces).tolist(), np.asarray(ids).tolist()
+    pairs = [
+        (0, v, *face)
+        for v in {v for face in faces for v in face}
+        for face in faces
+        if ids[v] not in {ids[c] for c in face} and min(v, face[0]) < cloth
+    ]
+    edges = []
+    for edge, beside in edges_of(faces).items():
+        a, b, c = faces[beside[0]]
+        edges += [(beside[0], *way) for way in ((a, b), (b, c), (c, a)) if tuple(sorted(way)) == edge]
+    edges.sort(key=lambda edge: edge[0])
+    for i, (_, a, b) in enumerate(edges):
+        for _, c, d in edges[i + 1 :]:
+            if not {ids[a], ids[b]} & {ids[c], ids[d]} and min(a, c) < cloth:
+                pairs.append((1, a, b, c, d))
+    return sorted(pairs)
+
+
+def collisions_of(x0, x1, faces, ids, cloth: int, separation: float, keep: float) -> list[tuple[tuple, float]]:
+    """(pair, time) of all pairs of features that come within the separation on their way, or within a share `keep` of
+    their distance at the beginning where that is less."""
+    found = []
+    for pair in feature_pairs(faces, ids, cloth):
+        kind, corners = pair[0], pair[1:]
+        distance = point_triangle if kind == 0 else edge_edge
+        meet = point_triangle_ccd if kind == 0 else edge_edge_ccd
+        time = meet(x0, x1, *corners, min(separation, keep * np.sqrt(distance(x0, *corners)[0])))[0]
+        if time != NO_COLLISION:
+            found.append((pair, time))
+    return found

@@ -16,6 +16,8 @@ Examples:
 DEMOS = {
     "folded_sheet": "a sheet folded over itself, checked: mesh, picture and JSON report",
     "kinds": "every kind of path, drawn into one picture",
+    "drape": "a scene file, simulated: a sheet over a sphere, as USD, statistics and picture",
+    "scenes": "six simulated scenes, drawn into one picture (a minute or two)",
 }
 
 
@@ -40,7 +42,12 @@ def demo(
     except OSError as error:
         raise BadInput(f"{folder}: cannot be made a folder: {error.strerror}") from None
     announce_compilation()
-    for chosen, make in (("folded_sheet", _folded_sheet), ("kinds", _kinds)):
+    for chosen, make in (
+        ("folded_sheet", _folded_sheet),
+        ("kinds", _kinds),
+        ("drape", _drape),
+        ("scenes", _scenes),
+    ):
         if name in (chosen, "all"):
             make(folder)
     return 0
@@ -77,4 +84,63 @@ def _kinds(folder: Path) -> None:
         draw_gallery({f"{' '.join(reports[kind].counts)}: {titles[kind]}": reports[kind] for kind in reports}, picture)
     for kind, report in reports.items():
         typer.echo(f"{kind:<8}{titles[kind]:<28}{' '.join(f'{k} x {n}' for k, n in report.counts.items())}")
+    typer.echo(f"picture: {picture}")
+
+
+DRAPE = """\
+# A sheet over a sphere. Simulate it with: unsnarl simulate drape.toml -o drape.usd
+frames = 40
+up = "z"
+
+[[cloth]]
+sheet = { size = [2, 2], edge = 0.03 }
+material = "jersey"
+position = [0, 0, 0.6]
+rotate = [0, 5, 0]
+
+[[body]]
+sphere = { radius = 0.5 }
+"""
+
+
+def _drape(folder: Path) -> None:
+    from unsnarl.cli.simulate import simulate
+    from unsnarl.io.whole import whole_file
+
+    scene, output, stats, picture = (folder / f"drape{end}" for end in (".toml", ".usd", ".jsonl", ".png"))
+    with whole_file(scene) as temporary:
+        temporary.write_text(DRAPE, encoding="utf-8")
+    simulate(
+        scene, output=str(output), frames=None, resume=False, overwrite=True, untangle=None, resolver=None,
+        checkpoint=10, stats=str(stats), picture=picture,
+    )  # fmt: skip
+    typer.echo(f"scene               {scene}")
+
+
+SHOWN = {"hanging_cloth": 20, "flag_in_wind": 40, "ribbon_in_folds": 14}  # frames worth looking at; else the last one
+
+
+def _scenes(folder: Path) -> None:
+    from unsnarl.cli.files import counting
+    from unsnarl.scenes.simulated import SIMULATED
+    from unsnarl.show.stills import draw_stills
+    from unsnarl.simulation.simulate import simulate
+
+    picture = folder / "scenes.png"
+    stills = []
+    for name, module in SIMULATED.items():
+        scene = module.build()
+        wanted = SHOWN.get(name, scene.frames - 1)
+        seconds = left = 0
+        with counting(name.replace("_", " "), wanted + 1) as step:
+            for frame in simulate(scene):
+                seconds += frame.stats["seconds"]
+                left = max(left, frame.stats["ef_pairs"])
+                step()
+                if frame.number == wanted:
+                    break
+        stills.append((name.replace("_", " "), scene, frame))
+        vertices = sum(len(cloth.mesh.x) for cloth in scene.cloths)
+        typer.echo(f"{name:<24}{vertices:>7,} vertices {seconds / (wanted or 1):8.3f} s a frame, intersections: {left}")
+    draw_stills(stills, picture)
     typer.echo(f"picture: {picture}")

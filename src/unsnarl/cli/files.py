@@ -25,6 +25,21 @@ def working(what: str):
         yield
 
 
+@contextmanager
+def counting(what: str, total: int):
+    """Yields a function to call after each of `total` pieces of work; on a terminal it moves a bar with the time left."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=30), TimeRemainingColumn(), TextColumn("left")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.update(task, advance=1)
+
+
 def read_meshes(paths: list[Path]) -> list:
     """Read several meshes, each named by its file: by the path where two have one name, numbered where two are one."""
     from unsnarl.io import read_mesh

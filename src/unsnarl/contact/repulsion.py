@@ -14,7 +14,7 @@ from unsnarl.dynamics.pcg import Couplings, couple
 from unsnarl.jit import kernel
 
 STIFFNESS = 20.0  # spring constant, in units of mass / step^2, times thickness / distance
-RECOVER = 0.2  # share of the missing distance that is given back in a step
+RECOVER = 10.0  # [1/s] how fast the missing distance is given back: slowly enough that nothing is thrown off
 CREEP = 1e-3  # [m/s] below which friction holds like honey
 
 
@@ -49,14 +49,16 @@ def _repel(vertex, weight, normal, distance, limit, v, h, inverse_mass, friction
             for c in range(3):
                 u[c] += weight[i, j] * v[vertex[i, j], c]
         along = u @ normal[i]
-        missing = RECOVER * (limit[i] - distance[i]) - h * along  # at the end of the step, if nothing is done
+        room = distance[i] - limit[i]
+        recovered = -room * (1.0 if room > 0.0 else min(RECOVER * h, 0.5))
+        missing = recovered - h * along  # at the end of the step, if nothing is done
         if missing <= 0.0 or mobility == 0.0:
             continue
-        stiffness = STIFFNESS * min(limit[i] / distance[i], 10.0) / (mobility * h * h)
+        stiffness = STIFFNESS * min(max(limit[i] / distance[i], 1.0), 10.0) / (mobility * h * h)
         slide = 0.0
         for c in range(3):
             slide += (u[c] - along * normal[i, c]) ** 2
-        drag = rough * stiffness * min(missing, RECOVER * (limit[i] - distance[i])) / max(np.sqrt(slide), CREEP)
+        drag = rough * stiffness * max(0.0, min(missing, recovered)) / max(np.sqrt(slide), CREEP)
         for r in range(3):
             pull[n, r] = h * (stiffness * missing * normal[i, r] - drag * (u[r] - along * normal[i, r]))
             for c in range(3):

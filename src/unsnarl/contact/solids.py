@@ -74,7 +74,7 @@ def touch(solid: Solid, x, v, h: float, gap: float, released: np.ndarray) -> Tou
     """
     move = solid.x1 - solid.x0
     fastest = float(np.sqrt((move**2).sum(axis=1).max()))
-    reach = gap + h * np.sqrt((v**2).sum(axis=1)) + fastest
+    reach = gap * (1.0 + 1e-6) + h * np.sqrt((v**2).sum(axis=1)) + fastest  # a bit more: what rests at the gap counts
     face, weight, normal, distance = nearest(solid.mesh, solid.x0, solid.bvh, solid.normals, x, reach)
     on, body, speed = _wanted(face, weight, normal, distance, solid.mesh.faces, move, v, h, gap, released)
     return Touch(on, normal, body, speed)
@@ -110,32 +110,32 @@ def constrain(touches: Sequence[Touch], frictions, v, h: float, mass, push: np.n
     push : (n,) [N] with which each particle pressed on a body in the step before; 0 for a new contact
     pinned, pin_velocity : (p,) int32 particles and (p, 3) how they move in this step [m/s]
     gravity : (3,) [m/s^2]
-    Returns Constraints, drag (n, 3, 3) [N s/m] and the velocity (n, 3) that it drags to, after : (n, 3) velocity along
-    the normals that is to be taken out of the particles after the step (the way to the gap is no lasting motion),
-    and normal (n, 3) of the contact that counts for the push.
+    Returns Constraints, the force of friction at v (n, 3) [N] and how it falls with velocity, drag (n, 3, 3) [N s/m],
+    after : (n, 3) velocity along the normals that is to be taken out of the particles after the step (the way to the
+    gap is no lasting motion), and normal (n, 3) of the contact that counts for the push.
     """
     n = len(v)
     kept, free = np.zeros(n, np.uint8), np.zeros((n, 3, 3))
     free[:, [0, 1, 2], [0, 1, 2]] = 1.0
     change, after, normal = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
-    drag, drag_to = np.zeros((n, 3, 3)), np.zeros((n, 3))
+    force, drag = np.zeros((n, 3)), np.zeros((n, 3, 3))
     for t, friction in zip(touches, frictions):
         _constrain(
             t.on, t.normal, t.body, t.speed, friction, v, h, mass, push, gravity, kept, free, change, after, normal,
-            drag, drag_to,
+            force, drag,
         )  # fmt: skip
     if len(pinned):
         kept[pinned], free[pinned], after[pinned] = 3, 0.0, 0.0
         change[pinned] = pin_velocity - v[pinned]
-        drag[pinned], normal[pinned] = 0.0, 0.0
-    return Constraints(kept, free, change), drag, drag_to, after, normal
+        force[pinned], drag[pinned], normal[pinned] = 0.0, 0.0, 0.0
+    return Constraints(kept, free, change), force, drag, after, normal
 
 
 @kernel
 def _constrain(
-    on, normals, body, speed, friction, v, h, mass, push, gravity, kept, free, change, after, normal, drag, drag_to
+    on, normals, body, speed, friction, v, h, mass, push, gravity, kept, free, change, after, normal, force, drag
 ):
-    q = np.empty(3)
+    q, slide = np.empty(3), np.empty(3)
     for i in range(v.shape[0]):
         if not on[i] or kept[i] == 3:
             continue
@@ -151,9 +151,10 @@ def _constrain(
             along += n[c] * (v[i, c] + change[i, c])
             lasting += n[c] * body[i, c]
         more = (speed[i] - along) / size
+        passing = (speed[i] - lasting - after[i] @ n) / size
         for c in range(3):
             change[i, c] += more * q[c]
-            after[i, c] += (speed[i] - lasting) / size * q[c]
+            after[i, c] += passing * q[c]
         for r in range(3):
             for c in range(3):
                 free[i, r, c] -= q[r] * q[c]
@@ -162,11 +163,10 @@ def _constrain(
         press = push[i]
         if press <= 0.0:  # a new contact: what stops it, and its weight
             press = mass[i] * (max(0.0, lasting - (v[i] @ n)) / h + max(0.0, -(gravity @ n)))
-        slide = 0.0
         for c in range(3):
-            slide += (v[i, c] - body[i, c] - (along - lasting) * n[c]) ** 2
-        k = friction * press / max(np.sqrt(slide), CREEP)
+            slide[c] = v[i, c] - body[i, c] - (v[i] @ n - lasting) * n[c]
+        k = friction * press / max(np.sqrt(slide @ slide), CREEP)
         for r in range(3):
-            drag_to[i, r] = body[i, r]
+            force[i, r] -= k * slide[r]
             for c in range(3):
                 drag[i, r, c] += k * ((1.0 if r == c else 0.0) - n[r] * n[c])

@@ -1,4 +1,7 @@
-"""Features that are near each other: vertices and faces, and pairs of edges, closer than the cloth is thick. [A §6]"""
+"""Features that are near each other, or will be: vertices and faces, and pairs of edges. [A §6]
+
+Near is closer than the cloth is thick, now or on the way to where the features are expected at the end of the step.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import numpy as np
 
 from unsnarl.detect.bvh import touching_pairs
 from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up
+from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
-from unsnarl.jit import in_threads, kernel, thread_count
+from unsnarl.jit import in_threads, inlined, kernel, thread_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +23,8 @@ class Proximity:
     kind     : (k,) int32, 0: vertex and face, 1: two edges
     vertex   : (k, 4) int32
     weight   : (k, 4), of the relative point sum_i weight_i x_i: 1 for the vertex, negative for the face
-    normal   : (k, 3) unit, the direction of the relative point
-    distance : (k,) [m]
+    normal   : (k, 3) unit, the direction of the relative point: now if they are near now, else when they come near
+    distance : (k,) [m] now, along the normal
     limit    : (k,) [m], below which they count as near
     """
 
@@ -34,24 +38,33 @@ class Proximity:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def joined(self, other: Proximity) -> Proximity:
+        """These and the others; of a pair that is in both, as it is in the others."""
+        rows = np.concatenate([np.column_stack([p.kind, p.vertex]) for p in (other, self)])
+        _, first = np.unique(rows, axis=0, return_index=True)
+        return Proximity(
+            *(np.concatenate([getattr(other, k), getattr(self, k)])[first] for k in self.__dataclass_fields__)
+        )
 
-def find_proximity(on: Surfaces, x: np.ndarray, thickness: np.ndarray) -> Proximity:
-    """All pairs of features nearer than the smallest thickness of their vertices, one of them of cloth.
+
+def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness: np.ndarray) -> Proximity:
+    """All pairs of features that are or come nearer than the smallest thickness of their vertices, one of them of cloth.
 
     Left out are vertices of cloth near faces of bodies: these are constrained (`contact.solids`).
+    expected : (n, 3) [m] where everything will be at the end of the step, more or less
 
     x : (n, 3) [m]; thickness : (n,) [m], smaller where the mesh is fine, so that a sheet is not near itself at rest
     """
     mesh, bvh = on.mesh, on.bvh
-    bvh.refit(x, mesh.faces, None, 0.5 * float(thickness.max()) * (1 + 1e-9))
+    bvh.refit(x, mesh.faces, expected, 0.5 * float(thickness.max()) * (1 + 1e-9))
     parts = 1 if len(mesh.faces) < 500 else 8 * thread_count()
 
     most = float(thickness.max())
-    size = 4.0 * (largest_face(x, x, mesh.faces) + most)
+    size = 4.0 * (largest_face(x, expected, mesh.faces) + most)
 
     def part(k):
         return _near(
-            x, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip,
+            x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip,
             bvh.leaves, bvh.active, on.cloth, k, parts,
         )  # fmt: skip
 
@@ -63,10 +76,23 @@ def find_proximity(on: Surfaces, x: np.ndarray, thickness: np.ndarray) -> Proxim
     return Proximity(*map(np.ascontiguousarray, parts))
 
 
+@inlined
+def _approach(x, x1, a, b, c, d):
+    """[m] by how much two features of these vertices can come nearer on their way from x to x1, at most."""
+    most = 0.0
+    for other in (b, c, d):
+        square = 0.0
+        for k in range(3):
+            way = (x1[other, k] - x[other, k]) - (x1[a, k] - x[a, k])
+            square += way * way
+        most = max(most, square)
+    return 2.0 * np.sqrt(most)
+
+
 @kernel
 def _near(
-    x, thickness, most, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, part,
-    parts,
+    x, x1, thickness, most, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth,
+    part, parts,
 ):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
@@ -82,22 +108,34 @@ def _near(
             f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
             if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
                 continue
-            if faces_apart(x, x, False, faces, ids, f, g, most, size):
+            f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
+            if faces_apart(x, x1, True, faces, ids, f, g, most, size):
                 continue
             for k in range(pair_up(faces, ids, owned, f, g, features)):
                 kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
+                if kind == 0 and b >= cloth:
+                    continue
                 limit = min(min(thickness[a], thickness[b]), min(thickness[c], thickness[d]))
                 if kind == 0:
-                    if b >= cloth:
-                        continue
-                    near, u, v, w = point_triangle(x, a, b, c, d)
-                    if near >= limit * limit:
-                        continue
-                    w0, w1, w2, w3 = 1.0, -u, -v, -w
+                    near, _, v, w = point_triangle(x, a, b, c, d)
                 else:
                     near, v, w = edge_edge(x, a, b, c, d)
-                    if near >= limit * limit or v == 0.0 or v == 1.0 or w == 0.0 or w == 1.0:
-                        continue  # at an end of an edge it is a matter of vertices and faces
+                near = np.sqrt(near)
+                t = 0.0
+                if near >= limit:  # not yet
+                    if near - limit >= _approach(x, x1, a, b, c, d):
+                        continue
+                    if kind == 0:
+                        t, v, w = point_triangle_ccd(x, x1, a, b, c, d, limit)
+                    else:
+                        t, v, w = edge_edge_ccd(x, x1, a, b, c, d, limit)
+                    if t == NO_COLLISION:
+                        continue
+                if kind == 0:
+                    w0, w1, w2, w3 = 1.0, v + w - 1.0, -v, -w
+                elif v == 0.0 or v == 1.0 or w == 0.0 or w == 1.0:
+                    continue  # at an end of an edge it is a matter of vertices and faces
+                else:
                     w0, w1, w2, w3 = 1.0 - v, v, w - 1.0, -w
                 if n == rows.shape[0]:
                     more = np.empty((2 * n, 5), np.int32)
@@ -106,14 +144,23 @@ def _near(
                     further = np.empty((2 * n, 9))
                     further[:n] = figures
                     figures = further
-                length = np.sqrt(near)
-                if length == 0.0:
+                square = 0.0
+                for col in range(3):
+                    value = w0 * (x[a, col] + t * (x1[a, col] - x[a, col]))
+                    value += w1 * (x[b, col] + t * (x1[b, col] - x[b, col]))
+                    value += w2 * (x[c, col] + t * (x1[c, col] - x[c, col]))
+                    value += w3 * (x[d, col] + t * (x1[d, col] - x[d, col]))
+                    figures[n, 4 + col] = value
+                    square += value * value
+                if square == 0.0:
                     continue
                 rows[n] = features[k]
                 figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = w0, w1, w2, w3
+                figures[n, 7] = 0.0
                 for col in range(3):
-                    figures[n, 4 + col] = (w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]) / length
-                figures[n, 7] = length
+                    figures[n, 4 + col] /= np.sqrt(square)
+                    now = w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]
+                    figures[n, 7] += figures[n, 4 + col] * now
                 figures[n, 8] = limit
                 n += 1
     return rows[:n].copy(), figures[:n].copy()

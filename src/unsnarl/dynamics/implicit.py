@@ -26,7 +26,7 @@ class Options:
     newton    : linearisations per step
     """
 
-    tolerance: float = 1e-2
+    tolerance: float = 1e-3
     most: int = 500
     newton: int = 1
 
@@ -45,12 +45,34 @@ class Outside:
     air: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """The equations of a step, linearised where it begins: diagonal (n, 3, 3), values (blocks, 3, 3), b (n, 3).
+
+    known : (n, 3) the part of b that does not depend on where they are linearised
+    """
+
+    diagonal: np.ndarray
+    values: np.ndarray
+    b: np.ndarray
+    known: np.ndarray
+
+
+def linearise(system: System, x, v, h: float, outside: Outside) -> Linear:
+    mass = system.mass[:, None]
+    diagonal = h * outside.drag
+    diagonal[:, [0, 1, 2], [0, 1, 2]] += mass * (1.0 + h * outside.air)
+    known = h * (outside.force - outside.air * mass * v)
+    force, values = elastic(system, x, h)
+    return Linear(diagonal, values, known + h * force - _product(system, values, v), known)
+
+
 def implicit_step(
     system: System,
     x,
     v,
     h: float,
-    outside: Outside,
+    linear: Linear,
     couplings: Couplings,
     constraints: Constraints,
     guess: np.ndarray,
@@ -58,30 +80,25 @@ def implicit_step(
 ):
     """The velocity (n, 3) at the end of a step of h [s], the solver's iterations, and the constraint impulses (n, 3).
 
+    linear : from `linearise`; the same one serves for other couplings and constraints
     constraints.change is relative to v; guess : (n, 3) of the change of velocity, such as that of the step before.
     """
-    mass, pattern = system.mass[:, None], system.pattern
-    diagonal = h * outside.drag
-    diagonal[:, [0, 1, 2], [0, 1, 2]] += mass * (1.0 + h * outside.air)
-    known = h * (outside.force - outside.air * mass * v)
     iterations, dv = 0, guess
     for again in range(options.newton):
-        if again == 0:
-            force, values = elastic(system, x, h)
-            b = known + h * force - _product(pattern, values, v)
-        else:
+        values, b = linear.values, linear.b
+        if again:
             at = x + h * (v + dv)
             force, values = elastic(system, at, h)
             _, damping = elastic(system, at, h, stiffness=0.0)
-            b = known + h * force - _product(pattern, damping, v + dv) + _product(pattern, values, dv)
+            b = linear.known + h * force - _product(system, damping, v + dv) + _product(system, values, dv)
         dv, count, impulse = solve(
-            pattern, diagonal, values, couplings, constraints, b, dv, options.tolerance, options.most
+            system.pattern, linear.diagonal, values, couplings, constraints, b, dv, options.tolerance, options.most
         )
         iterations += count
     return v + dv, iterations, impulse
 
 
-def _product(pattern, values, p) -> np.ndarray:
+def _product(system: System, values, p) -> np.ndarray:
     out = np.empty_like(p)
-    multiply(pattern.start, pattern.column, values, p, out)
+    multiply(system.pattern.start, system.pattern.column, values, p, out)
     return out

@@ -202,11 +202,13 @@ def _plane_keeps_away(a, b, c, a1, b1, c1, size, separation):
     n1 = (0.5 * (p[0] + q[0]), 0.5 * (p[1] + q[1]), 0.5 * (p[2] + q[2]))
     h0, h3 = dot(a, n0), dot(a1, n2)
     h1, h2 = (2.0 * dot(a, n1) + dot(a1, n0)) / 3.0, (dot(a, n2) + 2.0 * dot(a1, n1)) / 3.0
-    bound = VOLUME_BOUND * size * size * size + UNDERFLOW
+    bound = VOLUME_BOUND * size * size * (size + separation) + UNDERFLOW
+    b0 = b1 = b2 = 0.0  # the length of the normal, in Bézier coefficients as well
     if separation > 0.0:
-        longest = np.sqrt(max(dot(n0, n0), dot(n1, n1), dot(n2, n2))) + VOLUME_BOUND * size * size
-        bound += separation * LENGTH_BOUND * longest
-    return _least(h0, h1, h2, h3) > bound or _most(h0, h1, h2, h3) < -bound
+        scale = separation * LENGTH_BOUND
+        b0, b1, b2 = scale * np.sqrt(dot(n0, n0)), scale * np.sqrt(dot(n1, n1)), scale * np.sqrt(dot(n2, n2))
+    m1, m2 = (b0 + 2.0 * b1) / 3.0, (2.0 * b1 + b2) / 3.0
+    return _least(h0 - b0, h1 - m1, h2 - m2, h3 - b2) > bound or _most(h0 + b0, h1 + m1, h2 + m2, h3 + b2) < -bound
 
 
 @inlined
@@ -254,6 +256,36 @@ def _nearest(triangle, a, b, c):
 
 
 @inlined
+def _from(p, q):
+    return -q / p if p > 0.0 else 0.0
+
+
+@inlined
+def _until(p, q):
+    return np.inf if p > 0.0 else (-q / p if p < 0.0 < q else 0.0)
+
+
+@inlined
+def _turns(n, a1, b1, c1, d1, m, a, b, c, d, enough):
+    """Whether a direction that turns from n to m keeps the corners higher than `enough` on their way from a to a1, ...
+
+    It does at both ends; the middle Bézier coefficients are left. m may have any length f > 0, which bounds the length
+    on the way by a linear function: (p - enough) f + (q - enough) > 0 for the heights p of a over m and q of a1 over n.
+    So a direction can be found that stays normal to an edge, however the edge turns and stretches.
+    """
+    pa, pb, pc, pd = dot(m, a) - enough, dot(m, b) - enough, dot(m, c) - enough, dot(m, d) - enough
+    qa, qb, qc, qd = dot(n, a1) - enough, dot(n, b1) - enough, dot(n, c1) - enough, dot(n, d1) - enough
+    if _least(pa + qa, pb + qb, pc + qc, pd + qd) > 0.0:
+        return True
+    low = _most(_from(pa, qa), _from(pb, qb), _from(pc, qc), _from(pd, qd))
+    high = _least(_until(pa, qa), _until(pb, qb), _until(pc, qc), _until(pd, qd))
+    if not low < high:
+        return False
+    f = min(0.5 * (low + high), 2.0 * low + 1.0)
+    return _least(f * pa + qa, f * pb + qb, f * pc + qc, f * pd + qd) > 0.0
+
+
+@inlined
 def _holds(height, end, enough):
     """The share of the time that is left in which a corner gets from its height down to `enough`; end: its last."""
     return (height - enough) / (height - end) if end < enough else 1.0
@@ -291,10 +323,8 @@ def _first_contact(triangle, a0, b0, c0, d0, a1, b1, c1, d1, separation):
             a2, b2, c2, d2 = _moved(a0, a1, later), _moved(b0, b1, later), _moved(c0, c1, later), _moved(d0, d1, later)
             m, v2, w2 = _nearest(triangle, a2, b2, c2)
             if _lowest(m, a2, b2, c2, d2) > enough:
-                both = _least(
-                    dot(m, a) + dot(n, a2), dot(m, b) + dot(n, b2), dot(m, c) + dot(n, c2), dot(m, d) + dot(n, d2)
-                )
-                proved = 0.5 * both > enough or _plane_keeps_away(a, b, c, a2, b2, c2, size, separation)
+                proved = _turns(n, a2, b2, c2, d2, m, a, b, c, d, enough)
+                proved = proved or _plane_keeps_away(a, b, c, a2, b2, c2, size, separation)
             if not proved:
                 hope *= 0.25
         if not proved:
@@ -403,16 +433,17 @@ def _share(n, now, last, size, v, w):
 
 
 @kernel
-def _turns(n, now, m, then, size):
-    """Whether a direction that turns from n, with all corners ahead now, to m keeps them ahead until then."""
-    long_n, long_m = abs(n[0, 0]) + abs(n[1, 0]) + abs(n[2, 0]), abs(m[0, 0]) + abs(m[1, 0]) + abs(m[2, 0])
-    bound = PAIR_BOUND * size
+def _turns_pairs(n, now, m, then, size):
+    """`_turns` for separation 0, from n with all corners ahead now to m."""
+    for_n = PAIR_BOUND * size * (abs(n[0, 0]) + abs(n[1, 0]) + abs(n[2, 0]))
+    for_m = PAIR_BOUND * size * (abs(m[0, 0]) + abs(m[1, 0]) + abs(m[2, 0]))
+    low, high = 0.0, np.inf
     for c in range(now.shape[0]):
-        if not _dot_pairs(m, then[c])[0] > bound * long_m:
+        if not _dot_pairs(m, then[c])[0] > for_m:
             return False
-        if not _plus(_dot_pairs(n, then[c]), _dot_pairs(m, now[c]))[0] > bound * (long_n + long_m):
-            return False
-    return True
+        p, q = _dot_pairs(m, now[c])[0] - for_m, _dot_pairs(n, then[c])[0] - for_n
+        low, high = max(low, _from(p, q)), min(high, _until(p, q))
+    return low < (1.0 - 2.0**-40) * high
 
 
 @kernel
@@ -464,7 +495,7 @@ def _first_touch(x0, x1, i, j, t):
             later = _plus(time, _times((0.999 * expected, 0.0), left)) if expected < 1.0 else (1.0, 0.0)
             _corners(first, last, later, then)
             _way(feature, then, spare, turned)
-            if _turns(n, now, turned, then, size):
+            if _turns_pairs(n, now, turned, then, size):
                 if expected == 1.0:
                     return NO_COLLISION, v, w
                 time = later

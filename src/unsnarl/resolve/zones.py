@@ -17,9 +17,12 @@ from unsnarl.detect.features import Surfaces
 from unsnarl.detect.sweep import Collisions, find_collisions
 from unsnarl.jit import kernel
 
-ROUNDS = 8  # of impulses
+ROUNDS = 30  # of impulses
 SWEEPS = 4  # over the collisions of a round
 ZONE_ROUNDS = 60
+TURN = (
+    1.0  # [rad] by which a zone turns, at most: on straight ways, distances shrink to cos(TURN / 2), still above KEEP
+)
 
 
 @dataclass
@@ -34,16 +37,19 @@ class Resolved:
     clean: bool = True
 
 
-def resolve(on: Surfaces, x0, x1, inverse_mass, friction: np.ndarray, separation: float, gap: float) -> Resolved:
+def resolve(
+    on: Surfaces, x0, x1, inverse_mass, friction: np.ndarray, separation: float, gap: float, found=None
+) -> Resolved:
     """Change x1 (n, 3) so that nothing collides on the way from x0 (n, 3).
 
     inverse_mass : (n,) [1/kg], 0 for what cannot be moved (pins, bodies)
     friction     : (n,) Coulomb's coefficient; of a pair, that of the vertices of bodies counts
     separation   : [m] nearest that features may come
     gap          : [m] at which impulses stop what approaches
+    found        : the collisions, from `find_collisions` with this separation, if they are known
     """
     x1 = x1.copy()
-    found = find_collisions(on, x0, x1, separation)
+    found = find_collisions(on, x0, x1, separation) if found is None else found
     result = Resolved(x1, collisions=len(found))
     while len(found) and result.rounds < ROUNDS:
         result.rounds += 1
@@ -128,7 +134,9 @@ def _zones(on: Surfaces, x0, x1, inverse_mass, separation, found: Collisions, re
         movable = (inverse_mass[found.vertex] > 0).any(axis=1)
         if not movable.any():  # what is left is between things that cannot be moved
             break
-        grown = _unite(parent, found.vertex[movable])
+        grown, any_grown = _unite(parent, found.vertex[movable])
+        if not any_grown:  # a zone holds things that cannot be moved, and that do not move as one
+            break
         changed = _rigid(parent, grown, x0, wish, x1, inverse_mass)
         found = _again(on, x0, x1, separation, changed, found)
         if not len(found):
@@ -157,15 +165,17 @@ def _roots(parent):
 
 @kernel
 def _unite(parent, vertex):
-    """Join the vertices of each row; (n,) bool, the roots of zones that grew."""
+    """Join the vertices of each row; (n,) bool, the roots of zones that grew, and whether any did."""
+    any_grown = False
     for i in range(vertex.shape[0]):
         for j in range(1, 4):
             a, b = _root(parent, vertex[i, 0]), _root(parent, vertex[i, j])
             parent[max(a, b)] = min(a, b)
+            any_grown = any_grown or a != b
     grown = np.zeros(parent.shape[0], np.bool_)
     for i in range(vertex.shape[0]):
         grown[_root(parent, vertex[i, 0])] = True
-    return grown
+    return grown, any_grown
 
 
 @kernel
@@ -204,15 +214,17 @@ def _rigid(parent, grown, x0, wish, x1, inverse_mass):
             shift += m * (wish[v] - x0[v])
         centre /= total
         shift /= total
-        spin, inertia = np.zeros(3), np.zeros((3, 3))
-        for v in zone:
-            if held and inverse_mass[v] > 0.0:
-                continue
-            m = 1.0 if held else 1.0 / inverse_mass[v]
-            r = x0[v] - centre
-            spin += m * np.cross(r, wish[v] - x0[v] - shift)
-            inertia += m * ((r @ r) * np.eye(3) - np.outer(r, r))
-        turn = _turn(inertia, spin)
+        turn = np.eye(3)
+        for _ in range(4 if held else 1):  # what cannot be moved is followed exactly, if it moves as one
+            spin, inertia = np.zeros(3), np.zeros((3, 3))
+            for v in zone:
+                if held and inverse_mass[v] > 0.0:
+                    continue
+                m = 1.0 if held else 1.0 / inverse_mass[v]
+                r = turn @ (x0[v] - centre)
+                spin += m * np.cross(r, wish[v] - centre - shift - r)
+                inertia += m * ((r @ r) * np.eye(3) - np.outer(r, r))
+            turn = _turn(inertia, spin) @ turn
         for v in zone:
             if inverse_mass[v] == 0.0:
                 continue
@@ -224,7 +236,7 @@ def _rigid(parent, grown, x0, wish, x1, inverse_mass):
 
 @kernel
 def _turn(inertia, spin):
-    """The rotation with this angular momentum; none about an axis that has no inertia."""
+    """The rotation with this angular momentum, by TURN at most; none about an axis that has no inertia."""
     size, axes = np.linalg.eigh(inertia)
     angle = np.zeros(3)
     for k in range(3):
@@ -235,5 +247,6 @@ def _turn(inertia, spin):
     if theta < 1e-14:
         return np.eye(3)
     a = angle / theta
+    theta = min(theta, TURN)
     cross = np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
     return np.eye(3) + np.sin(theta) * cross + (1.0 - np.cos(theta)) * (cross @ cross)

@@ -55,4 +55,3 @@ def _inner_radius(ball: TriMesh) -> float:
     a, b, c = ball.x[ball.faces].swapaxes(0, 1)
     normal = np.cross(b - a, c - a)
     return float(((normal * a).sum(1) / np.linalg.norm(normal, axis=1)).min())
-

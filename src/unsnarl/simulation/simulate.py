@@ -17,7 +17,8 @@ from unsnarl.contact.solids import constrain, solid, touch
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
-from unsnarl.dynamics.implicit import Options, Outside, implicit_step
+from unsnarl.detect.sweep import find_collisions
+from unsnarl.dynamics.implicit import Options, Outside, implicit_step, linearise
 from unsnarl.dynamics.pcg import no_couplings
 from unsnarl.dynamics.system import build_system, rest_lengths
 from unsnarl.dynamics.wind import add_wind
@@ -29,7 +30,12 @@ from unsnarl.simulation.scene import Scene, between_frames
 
 SEPARATION = 0.1  # share of the thickness that nothing comes nearer than
 GAP = 0.5  # share of the thickness at which impulses stop what approaches
+COUNTED = (
+    "steps", "halvings", "solves", "pcg_iterations", "contacts", "touching", "collisions", "zones", "largest_zone"
+)  # fmt: skip
 _CARRIED = ("x", "v", "push", "released", "pull")  # from step to step
+ROUNDS = 4  # of contact and solve in a step, at most
+FEW = 0.002  # collisions per vertex that are left to the resolver without another round
 HALVINGS = 6  # of a step that fails, at most
 
 
@@ -101,9 +107,7 @@ class Simulator:
     def advance(self) -> Frame:
         """Simulate up to the next frame."""
         began = time.perf_counter()
-        counts = dict.fromkeys(
-            ("steps", "halvings", "pcg_iterations", "contacts", "touching", "collisions", "zones", "largest_zone"), 0
-        )
+        counts = dict.fromkeys(COUNTED, 0)
         steps = self.scene.substeps
         for k in range(steps):
             t0, t1 = ((self.number + share / steps) / self.scene.fps for share in (k, k + 1))
@@ -160,48 +164,45 @@ class Simulator:
         drag = np.zeros((n, 3, 3))
         if scene.wind is not None:
             add_wind(x, v, system.mesh.faces, self._wind(t0), scene.wind.drag, scene.wind.lift, force, drag)
-        if scene.resolver == "none":
-            couplings, near = no_couplings(n), ()
-        else:
-            near = find_proximity(self.surfaces, everything, self.thickness)
-            moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
-            couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
-
         for s, body in zip(self.solids, scene.bodies):
             s.move(body.at(t0), body.at(t1))
         touches = [touch(s, x, v, h, scene.thickness, self.released) for s in self.solids]
-        pin_velocity = (self._pins(t1) - self._pins(t0)) / h
-        constraints, grip, grip_to, after, normal = constrain(
-            touches, [s.friction for s in self.solids], v, h, system.mass, self.push, self.pinned, pin_velocity,
-            self.gravity,
+        pins = self._pins(t1)
+        constraints, hold, grip, after, normal = constrain(
+            touches, [s.friction for s in self.solids], v, h, system.mass, self.push, self.pinned,
+            (pins - self._pins(t0)) / h, self.gravity,
         )  # fmt: skip
-        force += np.einsum("nij,nj->ni", grip, grip_to - v)
-        v1, iterations, impulse = implicit_step(
-            system,
-            x,
-            v,
-            h,
-            Outside(force, drag + grip, scene.air),
-            couplings,
-            constraints,
-            h * self.pull,
-            self.options,
-        )
-        counts["pcg_iterations"] += iterations
-        pull = (v1 - v) / h
-        if not np.isfinite(v1).all():
-            raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
+        linear = linearise(system, x, v, h, Outside(force + hold, drag + grip, scene.air))
+        moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
 
-        x1 = x + h * v1
-        if len(self.pinned):
-            x1[self.pinned] = self._pins(t1)
+        near, pull = None, self.pull
+        expected = self._with_bodies(x + h * (v + h * pull), t1)
+        for again in range(ROUNDS):  # what the solve sends into each other is near in the next round
+            couplings = no_couplings(n)
+            if scene.resolver != "none":
+                more = find_proximity(self.surfaces, everything, expected, self.thickness)
+                near = more if near is None else near.joined(more)
+                couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
+            v1, iterations, impulse = implicit_step(
+                system, x, v, h, linear, couplings, constraints, h * pull, self.options
+            )
+            counts["pcg_iterations"] += iterations
+            if not np.isfinite(v1).all():
+                raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
+            x1, pull = x + h * v1, (v1 - v) / h
+            x1[self.pinned] = pins
+            if scene.resolver == "none":
+                break
+            expected = self._with_bodies(x1, t1)
+            found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness)
+            if len(found) <= FEW * n:
+                break
         if not last and _tears(x, x1, system.mesh.edges, self.edge_length):
             raise StepFailed
         if scene.resolver == "zones":
-            wish = self._with_bodies(x1, t1)
             done = resolve(
-                self.surfaces, everything, wish, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
-                GAP * scene.thickness,
+                self.surfaces, everything, expected, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
+                GAP * scene.thickness, found,
             )  # fmt: skip
             if not done.clean and not last:
                 raise StepFailed
@@ -218,7 +219,8 @@ class Simulator:
         self.released = on & (press < 0.0)
         self.x, self.v, self.pull = x1, v1 - after, pull
         counts["steps"] += 1
-        counts["contacts"] += len(near)
+        counts["contacts"] += 0 if near is None else len(near)
+        counts["solves"] += again + 1
         counts["touching"] += int(on.sum())
 
     def _pins(self, t: float) -> np.ndarray:
