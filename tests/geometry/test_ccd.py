@@ -250,7 +250,7 @@ def test_not_later_than_the_first_sample_within_the_separation(kind, triangle):
         at = np.array([least_distances(triangle, p[None], q[None], s[None])[0, 0] for p, q, s in
                        zip(x0[found], x1[found], t[found])])  # fmt: skip
         size = np.abs(x0[found]).max(axis=(1, 2)) + np.abs(x1[found]).max(axis=(1, 2))
-        assert (np.abs(at - separation) < 1e-12 * size).all()
+        assert (np.abs(at - separation) < 1e-10 * size).all()
 
 
 @both
@@ -357,8 +357,8 @@ def test_oracle_agrees_with_the_sample_queries(data, triangle):
 def second_opinion(triangle, x0, x1):
     """Queries in which we find no collision and ipctk does, (k,) bool.
 
-    ipctk is conservative, with a tolerance of 1e-6: it may be wrong. Without a limit to its steps it can take minutes, and
-    all memory, over a single query in a plane.
+    ipctk is conservative, with a tolerance of 1e-6: it may be wrong. Without a limit to its steps, a single query in a
+    plane can take it minutes, and all memory.
     """
     ipctk = pytest.importorskip("ipctk")
     ipctk.set_logger_level(ipctk.LoggerLevel.error)
@@ -379,14 +379,17 @@ def test_second_opinion(kind, triangle, count=5000):
     assert doubted.mean() < 0.01
 
 
-# How many of each, for points and triangles and for edges. The second opinion says "collision" of nearly all that comes
-# within 1e-6, so the kinds made to do that go to the exact oracle at once.
-PROOF = {"general": 3_600_000, "grid": 1_000_000, "tiny": 100_000} | {
-    "coplanar": 60_000,
-    "parallel": 40_000,
-    "through": 80_000,
-    "near": 60_000,
-    "offset": 60_000,
+# How many of each, for points and triangles and for edges; the slow ones first. ipctk says "collision" of nearly all
+# that comes within 1e-6, so the kinds made to do that go to the exact oracle at once.
+PROOF = {
+    "parallel": 20_000,
+    "through": 60_000,
+    "near": 50_000,
+    "offset": 50_000,
+    "coplanar": 50_000,
+    "tiny": 80_000,
+    "grid": 1_000_000,
+    "general": 3_690_000,
 }
 PART = 10_000
 
@@ -412,7 +415,7 @@ def test_ten_million(capsys):
     ]
     assert len(jobs) * PART == 10_000_000
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(_prove, jobs, chunksize=4))
+        results = list(pool.map(_prove, jobs))
     with capsys.disabled():
         for kind in PROOF:
             n, found, doubted, judged, false = np.sum([r[1:] for r in results if r[0] == kind], axis=0)

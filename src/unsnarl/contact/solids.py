@@ -21,6 +21,7 @@ from unsnarl.jit import kernel
 from unsnarl.mesh import TriMesh
 
 CREEP = 1e-3  # [m/s] slower than that, friction holds like honey instead of braking at full strength
+SHARP = 0.35  # [rad]
 RISE = 0.5  # share of the gap by which a particle is moved out of a body in one step, at most
 
 
@@ -49,6 +50,21 @@ class Solid:
 
 def solid(mesh: TriMesh, friction: float) -> Solid:
     return Solid(mesh, friction, mesh.x, mesh.x, build_bvh(mesh.x, mesh.faces), pseudo_normals(mesh, mesh.x))
+
+
+def sharp_vertices(mesh: TriMesh) -> np.ndarray:
+    """(n,) bool, the vertices of a body at a boundary or at an edge that turns by more than SHARP.
+
+    Cloth held by its vertices alone would sag through these.
+    """
+    sharp = np.zeros(len(mesh.x), dtype=bool)
+    sharp[mesh.boundary_vertices] = True
+    normal = pseudo_normals(mesh, mesh.x).face
+    inside = mesh.topology.edge_face_count == 2
+    f, g = mesh.edge_faces[inside].T
+    turns = (normal[f] * normal[g]).sum(axis=1) < np.cos(SHARP)
+    sharp[mesh.edges[inside][turns]] = True
+    return sharp
 
 
 @dataclass(frozen=True, eq=False)

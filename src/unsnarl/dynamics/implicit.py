@@ -26,7 +26,7 @@ class Options:
     newton    : linearisations per step
     """
 
-    tolerance: float = 1e-3
+    tolerance: float = 3e-3
     most: int = 500
     newton: int = 1
 

@@ -7,8 +7,8 @@ A = diag(D) + W + sum_c w_c w_c^T (x) G_c: 3x3 blocks D on the diagonal (masses,
 `assembly` (already weighted by the time step), and couplings of up to four particles each, which change from step to
 step and so have no place in the pattern. The preconditioner is the inverse of the filtered diagonal blocks.
 
-The iteration is arranged so that threads meet only twice in each round, after all that is local to a particle and after
-the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums over all particles are
+The iteration is arranged so that threads seldom meet: once after all that is local to a particle, once for the couplings,
+and once after the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums over all particles are
 made chunk by chunk, then over the chunks in order: the same on any number of threads.
 """
 
@@ -148,19 +148,20 @@ def _through(s, x, y, z):
 
 
 @inlined
-def _coupled(c, vertex, weight, block, p):
-    """G_c times the relative point of p."""
-    x = y = z = 0.0
-    for k in range(4):
-        v, w = vertex[c, k], weight[c, k]
-        x += w * p[v, 0]
-        y += w * p[v, 1]
-        z += w * p[v, 2]
-    return _through(block[c], x, y, z)
+def _couple(chunk, vertex, weight, block, p, through):
+    """through[c] = G_c times the relative point of p, for a chunk of couplings."""
+    for c in range(chunk * CHUNK, min(vertex.shape[0], (chunk + 1) * CHUNK)):
+        x = y = z = 0.0
+        for k in range(4):
+            v, w = vertex[c, k], weight[c, k]
+            x += w * p[v, 0]
+            y += w * p[v, 1]
+            z += w * p[v, 2]
+        through[c, 0], through[c, 1], through[c, 2] = _through(block[c], x, y, z)
 
 
 @inlined
-def _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, p):
+def _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, p):
     """Row i of A p."""
     x, y, z = _through(diagonal[i], p[i, 0], p[i, 1], p[i, 2])
     for k in range(start[i], start[i + 1]):
@@ -171,10 +172,9 @@ def _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_e
         z += values[k, 2, 0] * p0 + values[k, 2, 1] * p1 + values[k, 2, 2] * p2
     for k in range(c_start[i], c_start[i + 1]):
         c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-        cx, cy, cz = _coupled(c, vertex, weight, block, p)
-        x += w * cx
-        y += w * cy
-        z += w * cz
+        x += w * through[c, 0]
+        y += w * through[c, 1]
+        z += w * through[c, 2]
     return x, y, z
 
 
@@ -197,12 +197,16 @@ def _solve(
     r, u, w = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
     p, s = np.zeros((n, 3)), np.zeros((n, 3))
     part, whole = np.empty(chunks), np.empty(chunks)
+    coupled = (vertex.shape[0] + CHUNK - 1) // CHUNK
+    through = np.empty((vertex.shape[0], 3))
+    for chunk in prange(coupled):
+        _couple(chunk, vertex, weight, block, change, through)
     for chunk in prange(chunks):  # r = S (b - A z), the preconditioner, u = S guess
         a = np.empty((3, 3))
         t = np.empty((3, 3))
         sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, change)
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, change)
             x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
             for row in range(3):
                 for col in range(3):
@@ -235,10 +239,12 @@ def _solve(
             sum_ += x * px + y * py + z * pz
         part[chunk] = sum_
     goal = tolerance * tolerance * _sum(part)
+    for chunk in prange(coupled):
+        _couple(chunk, vertex, weight, block, u, through)
     for chunk in prange(chunks):
         sum_ = sum_r = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, u)
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, u)
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
             w[i, 0], w[i, 1], w[i, 2] = x, y, z
@@ -260,10 +266,12 @@ def _solve(
     iterations = 0
     last = 1.0
     while True:
+        for chunk in prange(coupled):
+            _couple(chunk, vertex, weight, block, u, through)
         for chunk in prange(chunks):  # w = S A u
             sum_ = sum_r = 0.0
             for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-                x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, u)
+                x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, u)
                 if kept[i] > 0:
                     x, y, z = _through(free[i], x, y, z)
                 w[i, 0], w[i, 1], w[i, 2] = x, y, z
@@ -291,9 +299,11 @@ def _solve(
                 if kept[i] > 0:
                     x, y, z = _through(free[i], x, y, z)
                 u[i, 0], u[i, 1], u[i, 2] = x, y, z
+    for chunk in prange(coupled):
+        _couple(chunk, vertex, weight, block, dv, through)
     for chunk in prange(chunks):
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, vertex, weight, block, c_start, c_entry, dv)
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
             x, y, z = x - b[i, 0], y - b[i, 1], z - b[i, 2]
             for k in range(c_start[i], c_start[i + 1]):
                 c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]

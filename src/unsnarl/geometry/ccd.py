@@ -229,11 +229,19 @@ def _apart(a0, b0, c0, d0, a1, b1, c1, d1, separation):
 
 
 @inlined
+def _level(n, f, at):
+    """n without its part along the border f, unless the border goes up from a corner; at : 0 and 1 are its corners."""
+    slope, square = dot(n, f), dot(f, f)
+    up = (at == 0.0 and slope >= 0.0) or (at == 1.0 and slope <= 0.0)
+    return n if up or square == 0.0 else along(n, f, -slope / square)
+
+
+@inlined
 def _nearest(triangle, a, b, c):
     """(n, v, w): the unit vector from the origin to the nearest point of the set, and that point's parameters.
 
-    Inside, that is the normal, and on a border the part normal to it: so the corners are at the right height even
-    where the way is so short that rounding has turned it.
+    Inside, that is the normal, and on a border the part normal to it; at a corner, no border goes down from there: so
+    the corners are at the right height even where the way is so short that rounding has turned it.
     """
     e, g = minus(b, a), minus(c, a)
     if triangle:
@@ -247,11 +255,15 @@ def _nearest(triangle, a, b, c):
         m = cross(e, g)
         if dot(m, m) > 1e-20 * dot(e, e) * dot(g, g):
             n = m if dot(m, a) > 0.0 else (-m[0], -m[1], -m[2])
-    elif on_e + on_g + across == 1:
-        f = e if on_e else (g if on_g else minus(g, e))
-        ff = dot(f, f)
-        if ff > 0.0:
-            n = along(n, f, -dot(n, f) / ff)
+    else:
+        f = minus(g, e)
+        corner = on_e + on_g + across > 1
+        if on_e:
+            n = _level(n, e, v if corner else 0.5)
+        if on_g:
+            n = _level(n, g, w if corner else 0.5)
+        if across:
+            n = _level(n, f, w if corner else 0.5)
     return _unit(n), v, w
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unsnarl.contact.repulsion import repel
-from unsnarl.contact.solids import constrain, solid, touch
+from unsnarl.contact.solids import constrain, sharp_vertices, solid, touch
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
@@ -85,8 +85,8 @@ class Simulator:
         for m, b in zip(bodies, scene.bodies):
             self.friction[at : at + len(m.x)] = b.friction
             at += len(m.x)
-        self.thickness = np.full(len(self.inverse_mass), scene.thickness)
-        self.thickness[: len(mesh.x)] = _thickness(mesh, scene.thickness)
+        sharp = [scene.thickness * sharp_vertices(m) for m in bodies]  # elsewhere, constraints on the vertices will do
+        self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
         self.edge_length = rest_lengths(mesh)
         self.gravity = np.zeros(3)
         self.gravity["xyz".index(scene.up)] = -scene.gravity
