@@ -83,16 +83,26 @@ class Touch:
     speed: np.ndarray
 
 
-def touch(solid: Solid, x, v, h: float, gap: float, released: np.ndarray) -> Touch:
-    """The particles x (n, 3) with velocities v that would end a step of h [s] nearer than `gap` [m] to a solid.
+def touch(solid: Solid, x, v, h: float, gap: float, released: np.ndarray, before: Touch | None = None) -> Touch:
+    """The particles x (n, 3) that would end a step of h [s] nearer than `gap` [m] to a solid.
 
+    v        : (n, 3) [m/s] at which they are expected to move in the step
     released : (n,) bool, particles that were let go in the step before: they are caught only when they come back
+    before   : touches found in this step already, which stay
     """
     move = solid.x1 - solid.x0
     fastest = float(np.sqrt((move**2).sum(axis=1).max()))
     reach = gap * (1.0 + 1e-6) + h * np.sqrt((v**2).sum(axis=1)) + fastest  # a bit more: what rests at the gap counts
     face, weight, normal, distance = nearest(solid.mesh, solid.x0, solid.bvh, solid.normals, x, reach)
     on, body, speed = _wanted(face, weight, normal, distance, solid.mesh.faces, move, v, h, gap, released)
+    if before is not None:
+        stay = before.on
+        on[stay], normal[stay], body[stay], speed[stay] = (
+            True,
+            before.normal[stay],
+            before.body[stay],
+            before.speed[stay],
+        )
     return Touch(on, normal, body, speed)
 
 

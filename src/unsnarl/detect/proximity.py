@@ -1,6 +1,10 @@
 """Features that are near each other, or will be: vertices and faces, and pairs of edges. [A §6]
 
 Near is closer than the cloth is thick, now or on the way to where the features are expected at the end of the step.
+
+A vertex that slides along a surface comes near the borders of the faces ahead, although it will be over them and not
+beside them: such a pair would brake it. Where the nearest point of a face is on its border, the pair counts only if it
+is the nearest around, seen from both sides; else one of the faces beside it is nearer, and is in a pair of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +18,9 @@ from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up
 from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import in_threads, inlined, kernel, thread_count
+
+
+SLANT = 1e-2  # sine of the angle from which on one thing counts as nearer than another
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +69,12 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
     most = float(thickness.max())
     size = 4.0 * (largest_face(x, expected, mesh.faces) + most)
 
+    top = mesh.topology
+
     def part(k):
         return _near(
             x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip,
-            bvh.leaves, bvh.active, on.cloth, k, parts,
+            bvh.leaves, bvh.active, on.cloth, top.edges, top.face_edges, top.edge_faces, top.star_start, top.star_edges, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
@@ -89,10 +98,66 @@ def _approach(x, x1, a, b, c, d):
     return 2.0 * np.sqrt(most)
 
 
+@inlined
+def _is(faces, f, b, c, d):
+    """Whether face f has these corners, in this order."""
+    return faces[f, 0] == b and faces[f, 1] == c and faces[f, 2] == d
+
+
+@inlined
+def _towards(x, x1, t, i, j, u0, u1, u2):
+    """Whether vertex j lies, seen from vertex i, clearly towards the unit vector u; at time t on the way from x to x1."""
+    dot = square = 0.0
+    for k in range(3):
+        way = (1.0 - t) * (x[j, k] - x[i, k]) + t * (x1[j, k] - x1[i, k])
+        dot += way * (u0 if k == 0 else u1 if k == 1 else u2)
+        square += way * way
+    return dot > 0.0 and dot * dot > SLANT * SLANT * square
+
+
+@inlined
+def _any_towards(x, x1, t, i, u0, u1, u2, edges, star_start, star_edges):
+    """Whether a neighbour of vertex i does."""
+    for s in range(star_start[i], star_start[i + 1]):
+        e = star_edges[s]
+        if _towards(x, x1, t, i, edges[e, 0] + edges[e, 1] - i, u0, u1, u2):
+            return True
+    return False
+
+
+@inlined
+def _beside(
+    x, x1, t, vertex, face, w1, w2, w3, u0, u1, u2, faces, edges, face_edges, edge_faces, star_start, star_edges
+):
+    """Whether a vertex over the border of a face is nearer to another face there, or that to one beside the vertex.
+
+    w : weights of the face's corners; u : unit vector from there to the vertex
+    """
+    on_border = w1 == 0.0 or w2 == 0.0 or w3 == 0.0
+    if not on_border:
+        return False
+    if _any_towards(x, x1, t, vertex, -u0, -u1, -u2, edges, star_start, star_edges):
+        return True
+    for k in range(3):  # an edge from corner k
+        one, two = (w1, w2) if k == 0 else (w2, w3) if k == 1 else (w3, w1)
+        last = w3 if k == 0 else w1 if k == 1 else w2
+        if last == 0.0 and one != 0.0 and two != 0.0:
+            e = face_edges[face, k]
+            for side in range(2):
+                g = edge_faces[e, side]
+                if g >= 0 and g != face:
+                    other = faces[g, 0] + faces[g, 1] + faces[g, 2] - edges[e, 0] - edges[e, 1]
+                    return _towards(x, x1, t, edges[e, 0], other, u0, u1, u2)
+            return False
+        if one != 0.0 and two == 0.0 and last == 0.0:
+            return _any_towards(x, x1, t, faces[face, k], u0, u1, u2, edges, star_start, star_edges)
+    return False
+
+
 @kernel
 def _near(
     x, x1, thickness, most, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth,
-    part, parts,
+    edges, face_edges, edge_faces, star_start, star_edges, part, parts,
 ):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
@@ -154,11 +219,18 @@ def _near(
                     square += value * value
                 if square == 0.0:
                     continue
+                length = np.sqrt(square)
+                u0, u1, u2 = figures[n, 4] / length, figures[n, 5] / length, figures[n, 6] / length
+                if kind == 0 and _beside(
+                    x, x1, t, a, f if _is(faces, f, b, c, d) else g, w1, w2, w3, u0, u1, u2, faces, edges, face_edges,
+                    edge_faces, star_start, star_edges,
+                ):  # fmt: skip
+                    continue
                 rows[n] = features[k]
                 figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = w0, w1, w2, w3
                 figures[n, 7] = 0.0
+                figures[n, 4], figures[n, 5], figures[n, 6] = u0, u1, u2
                 for col in range(3):
-                    figures[n, 4 + col] /= np.sqrt(square)
                     now = w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]
                     figures[n, 7] += figures[n, 4 + col] * now
                 figures[n, 8] = limit

@@ -47,24 +47,29 @@ class Outside:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """The equations of a step, linearised where it begins: diagonal (n, 3, 3), values (blocks, 3, 3), b (n, 3).
+    """The equations of a step, linearised where it begins.
 
-    known : (n, 3) the part of b that does not depend on where they are linearised
+    values   : (blocks, 3, 3) W
+    elastic  : (n, 3) the elastic part of b
+    diagonal : (n, 3, 3) and known (n, 3): masses and forces from outside
     """
 
-    diagonal: np.ndarray
     values: np.ndarray
-    b: np.ndarray
+    elastic: np.ndarray
+    diagonal: np.ndarray
     known: np.ndarray
 
 
-def linearise(system: System, x, v, h: float, outside: Outside) -> Linear:
+def linearise(system: System, x, v, h: float, outside: Outside, before: Linear | None = None) -> Linear:
+    """before : of the same step, with other forces from outside: its elastic part is taken over."""
     mass = system.mass[:, None]
     diagonal = h * outside.drag
     diagonal[:, [0, 1, 2], [0, 1, 2]] += mass * (1.0 + h * outside.air)
     known = h * (outside.force - outside.air * mass * v)
+    if before is not None:
+        return Linear(before.values, before.elastic, diagonal, known)
     force, values = elastic(system, x, h)
-    return Linear(diagonal, values, known + h * force - _product(system, values, v), known)
+    return Linear(values, h * force - _product(system, values, v), diagonal, known)
 
 
 def implicit_step(
@@ -85,7 +90,7 @@ def implicit_step(
     """
     iterations, dv = 0, guess
     for again in range(options.newton):
-        values, b = linear.values, linear.b
+        values, b = linear.values, linear.known + linear.elastic
         if again:
             at = x + h * (v + dv)
             force, values = elastic(system, at, h)

@@ -166,18 +166,23 @@ class Simulator:
             add_wind(x, v, system.mesh.faces, self._wind(t0), scene.wind.drag, scene.wind.lift, force, drag)
         for s, body in zip(self.solids, scene.bodies):
             s.move(body.at(t0), body.at(t1))
-        touches = [touch(s, x, v, h, scene.thickness, self.released) for s in self.solids]
         pins = self._pins(t1)
-        constraints, hold, grip, after, normal = constrain(
-            touches, [s.friction for s in self.solids], v, h, system.mass, self.push, self.pinned,
-            (pins - self._pins(t0)) / h, self.gravity,
-        )  # fmt: skip
-        linear = linearise(system, x, v, h, Outside(force + hold, drag + grip, scene.air))
+        pin_velocity = (pins - self._pins(t0)) / h
+        frictions = [s.friction for s in self.solids]
         moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
 
-        near, pull = None, self.pull
+        linear = near = None
+        left = np.inf  # collisions after the round before
+        touches, pull = [None] * len(self.solids), self.pull
         expected = self._with_bodies(x + h * (v + h * pull), t1)
         for again in range(ROUNDS):  # what the solve sends into each other is near in the next round
+            will = (expected[:n] - x) / h
+            touches = [touch(s, x, will, h, scene.thickness, self.released, b) for s, b in zip(self.solids, touches)]
+            constraints, hold, grip, after, normal = constrain(
+                touches, frictions, v, h, system.mass, self.push, self.pinned, pin_velocity, self.gravity
+            )
+            outside = Outside(force + hold, drag + grip, scene.air)
+            linear = linearise(system, x, v, h, outside, linear)
             couplings = no_couplings(n)
             if scene.resolver != "none":
                 more = find_proximity(self.surfaces, everything, expected, self.thickness)
@@ -195,8 +200,9 @@ class Simulator:
                 break
             expected = self._with_bodies(x1, t1)
             found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness)
-            if len(found) <= FEW * n:
+            if len(found) <= FEW * n or len(found) > 0.7 * left:
                 break
+            left = len(found)
         if not last and _tears(x, x1, system.mesh.edges, self.edge_length):
             raise StepFailed
         if scene.resolver == "zones":
