@@ -166,14 +166,31 @@ def test_a_sheet_comes_to_rest_on_another():
     assert stats["kinetic_energy"] < 1e-6
 
 
-def test_friction_between_sheets():
-    """Sliding on another sheet: without friction for ever, with it as on a floor."""
-    found = []
-    for friction in (0.0, 0.3):
-        simulator, _ = two_sheets(friction=friction, velocity=(0.8, 0, 0), height=0.9 * LIMIT, air=0.0)
-        for _ in range(6):
-            simulator.advance()
-        found.append(simulator.frame().states[1].v[:, 0].mean())
-    print(found, 0.8 - 0.3 * GRAVITY * 0.25)
-    assert found[0] == pytest.approx(0.8, abs=0.02)
-    assert found[1] == pytest.approx(0.8 - 0.3 * GRAVITY * 0.25, abs=0.2)
+def sliding(friction, speed, frames):
+    """Mean velocities at each frame of a sheet that slides along another."""
+    simulator, _ = two_sheets(friction=friction, velocity=(speed, 0, 0), height=0.9 * LIMIT, air=0.0)
+    return [simulator.advance().states[1].v.mean(axis=0) for _ in range(frames)]
+
+
+@pytest.mark.parametrize("speed", [0.2, 0.8])
+def test_without_friction_a_sheet_slides_along_another_for_ever(speed):
+    """Nothing of a flat sheet stands in the way of what slides along it: no border of a face, no vertex."""
+    assert np.array(sliding(0.0, speed, 10)) == pytest.approx(np.tile([speed, 0.0, 0.0], (10, 1)), abs=0.02 * speed + 0.02)
+    assert sliding(0.0, speed, 10)[-1][0] == pytest.approx(speed, rel=0.01)
+
+
+def test_friction_stops_a_sheet_on_another():
+    speeds = np.array(sliding(0.3, 0.8, 12))[:, 0]
+    assert (np.diff(speeds) < 1e-3).all()
+    assert speeds[-1] == pytest.approx(0.0, abs=1e-3) and speeds.min() > -1e-3
+    assert speeds[5] < 1.2 * (0.8 - 0.3 * GRAVITY * 6 / 24)  # no less than Coulomb's; see `repulsion`
+
+
+def test_a_sheet_sticks_on_a_slope_of_cloth():
+    simulator, turn = two_sheets(friction=0.5, height=LIMIT, degrees=15.0)
+    start = simulator.frame().states[1].x.mean(axis=0)
+    for _ in range(24):
+        simulator.advance()
+    way = (simulator.frame().states[1].x.mean(axis=0) - start) @ turn[:, 0]
+    print("way", way)
+    assert abs(way) < 0.01

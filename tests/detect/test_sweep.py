@@ -22,18 +22,13 @@ def same(a, b):
 
 
 def assert_collisions_are_right(mesh, cloth, x0, x1, separation, changed):
-    """find_collisions says what all pairs say, at the same times; weights and normals fit; `changed` leaves out just
-    what it should."""
+    """find_collisions says what all pairs say, at the same times; `changed` leaves out just what it should."""
     on = surfaces(mesh, cloth)
     found = find_collisions(on, x0, x1, separation)
     expected = oracles.collisions_of(x0, x1, mesh.faces, on.ids, cloth, separation, KEEP)
     assert list(zip(rows(found), found.time.tolist())) == expected
     np.testing.assert_allclose(found.weight.sum(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(np.abs(found.weight).sum(axis=1), 2, atol=1e-12)
-    at = x0[found.vertex] + found.time[:, None, None] * (x1 - x0)[found.vertex]
-    between = (found.weight[:, :, None] * at).sum(axis=1)
-    length = np.linalg.norm(between, axis=1)
-    assert (length <= separation * (1 + 1e-6) + 1e-9 * np.abs(x0 - x0[0]).max() + 1e-9 * np.abs(x1 - x0).max()).all()
     assert np.isin(np.round(np.linalg.norm(found.normal, axis=1), 9), (0.0, 1.0)).all()
     some = find_collisions(on, x0, x1, separation, changed)
     those = changed[found.vertex].any(axis=1)
@@ -139,7 +134,12 @@ def test_sheets_and_bodies(seed, motion):
         x1 = x0 + 0.7 * rng.standard_normal(x0.shape)
     x1[cloth:] = x0[cloth:] + rng.integers(-1, 2, 3)
     changed = rng.random(len(x0)) < 0.2
-    assert_collisions_are_right(mesh, cloth, x0, x1, 0.01, changed)
+    found = assert_collisions_are_right(mesh, cloth, x0, x1, 0.01, changed)
+    if motion == "crumple":
+        at = x0[found.vertex] + found.time[:, None, None] * (x1 - x0)[found.vertex]
+        between = (found.weight[:, :, None] * at).sum(axis=1)
+        start = found.time > 0
+        np.testing.assert_allclose(between[start], 0.01 * found.normal[start], atol=1e-9)
 
 
 @settings(max_examples=150, deadline=None)
@@ -175,7 +175,7 @@ def test_by_hand():
 
     x0 = np.array([[-1, 0, 0], [3, 0, 0], [0, 0, -5], [0, -1, 1], [0, 1, 1], [0, 0, 6.0]])
     mesh = TriMesh(x0, np.array([[0, 1, 2], [3, 4, 5]]))
-    x1 = x0 - [[0, 0, 0]] * 3 + [[0, 0, 0]] * 3
+    x1 = x0.copy()
     x1[3:, 2] -= 1.0
     found = find_collisions(surfaces(mesh, 6), x0, x1, 0.25)
     assert rows(found) == [(1, 0, 1, 3, 4)]
@@ -324,7 +324,8 @@ def test_copies_that_drift_apart_are_not_ruled_out():
 
 @pytest.mark.parametrize("scale", [1e-170, 1e-155, 1e-6, 1e150])
 def test_extreme_sizes(scale):
-    """Far below the separation everything collides; where squares overflow nothing is ruled out wrongly."""
+    """Where squares overflow or vanish, the test of one pair has to give up; of what it then calls a collision, only
+    that is ruled out which certainly is none."""
     rng = np.random.default_rng(3)
     x, faces = grid(2, 2)
     x0 = (x + 0.1 * rng.standard_normal(x.shape)) * scale
@@ -332,5 +333,8 @@ def test_extreme_sizes(scale):
     mesh = TriMesh(x0, faces, rest=np.tile(np.eye(2), (len(faces), 1, 1)))
     on = surfaces(mesh, len(x0))
     for separation in (0.0, 1e-3):
-        expected = oracles.collisions_of(x0, x1, mesh.faces, on.ids, len(x0), separation, KEEP)
-        assert rows(find_collisions(on, x0, x1, separation)) == [pair for pair, _ in expected]
+        found = set(rows(find_collisions(on, x0, x1, separation)))
+        expected = {pair for pair, _ in oracles.collisions_of(x0, x1, faces, on.ids, len(x0), separation, KEEP)}
+        assert found <= expected
+        for kind, *corners in expected - found:
+            assert oracles.first_contact(x0[corners], x1[corners], kind == 0) is None
