@@ -497,9 +497,7 @@ def elastic_by_element(x, faces, rest, fabric, flat, x_rest, h) -> tuple[float, 
         by_corner = np.vstack([-inverse.sum(axis=0), inverse])  # F = sum_i x_i by_corner_i^T
         to_f = np.kron(by_corner.T, np.eye(3))
         m = fabric[f]
-        for value, gradient, hessian in membrane_terms(
-            to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear
-        ):
+        for value, gradient, hessian in membrane_terms(to_f @ x[face].ravel(), m.stretch_warp, m.stretch_weft, m.shear):
             energy += area * value
             weight = h * h + h * m.damping
             add(face, area * gradient @ to_f, area * to_f.T @ clamped(hessian) @ to_f, weight)
@@ -568,3 +566,35 @@ def collisions_of(x0, x1, faces, ids, cloth: int, separation: float, keep: float
         if time != NO_COLLISION:
             found.append((pair, time))
     return found
+
+
+# --- nearest points ---
+
+
+def distance_to_faces(x, faces, point) -> np.ndarray:
+    """(m,) distances of a point from all faces: from their edges, and from their planes where it is above the face."""
+    point = np.asarray(point, dtype=float)
+    a, b, c = (np.asarray(x)[np.asarray(faces)[:, k]] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    length = np.linalg.norm(normal, axis=1)
+    thick = length > 1e-12 * (((b - a) ** 2).sum(axis=1) + ((c - a) ** 2).sum(axis=1))
+    normal /= np.where(length > 0, length, 1.0)[:, None]
+    height = ((point - a) * normal).sum(axis=1)
+    foot = point - height[:, None] * normal
+    best, above = np.full(len(a), np.inf), thick
+    for p, q in ((a, b), (b, c), (c, a)):
+        way = q - p
+        square = (way**2).sum(axis=1)
+        share = np.clip(((point - p) * way).sum(axis=1) / np.where(square > 0, square, 1.0), 0.0, 1.0)
+        best = np.minimum(best, np.linalg.norm(point - p - share[:, None] * way, axis=1))
+        above = above & ((np.cross(way, foot - p) * normal).sum(axis=1) >= 0)
+    return np.where(above, np.minimum(best, np.abs(height)), best)
+
+
+def winding_number(x, faces, point) -> float:
+    """How often a closed surface goes around a point: 1 inside, 0 outside. [van Oosterom and Strackee 1983]"""
+    a, b, c = (np.asarray(x)[np.asarray(faces)[:, k]] - point for k in range(3))
+    p, q, r = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+    top = (a * np.cross(b, c)).sum(axis=1)
+    bottom = p * q * r + (a * b).sum(axis=1) * r + (b * c).sum(axis=1) * p + (c * a).sum(axis=1) * q
+    return float(np.arctan2(top, bottom).sum() / (2 * np.pi))

@@ -5,7 +5,9 @@ import pytest
 
 from tests.dynamics.cloths import EXACT, GRAVITY, dense_couplings, fabric, momentum
 from unsnarl.contact.repulsion import repel
-from unsnarl.detect.proximity import Proximity
+from unsnarl.detect.features import surfaces
+from unsnarl.detect.proximity import Proximity, find_proximity
+from unsnarl.mesh import combine
 from unsnarl.mesh.primitives import sheet
 from unsnarl.resolve import zones
 from unsnarl.simulation.scene import Cloth, Scene
@@ -98,6 +100,21 @@ def test_what_cannot_be_moved_is_left_alone():
     assert len(couplings.vertex) == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_flat_sheets_push_each_other_across_and_never_aside(seed):
+    """Pairs of a sheet that is, or comes, over another: the borders of faces on the way are in none."""
+    rng = np.random.default_rng(seed)
+    lower, upper = sheet((1.0, 1.0), (8, 8)), sheet((0.5, 0.5), (5, 5))
+    angle, shift = rng.uniform(0, 6), [*rng.uniform(-0.1, 0.1, 2), 0.8 * LIMIT]
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    both = combine([lower, upper.moved(upper.x @ turn.T + shift)])
+    moved = both.x + np.where(np.arange(len(both.x)) < len(lower.x), 0.0, 1.0)[:, None] * [0.03, 0.02, -0.3 * LIMIT]
+    near = find_proximity(surfaces(both, len(both.x)), both.x, moved, np.full(len(both.x), LIMIT))
+    assert abs(near.normal[:, 2]).min() > 0.999
+    over = near.vertex[near.kind == 0, 0]
+    assert set(range(len(lower.x), len(both.x))) <= set(over.tolist())  # all of the upper sheet is held
+
+
 # --- in motion ---
 
 
@@ -175,8 +192,7 @@ def sliding(friction, speed, frames):
 @pytest.mark.parametrize("speed", [0.2, 0.8])
 def test_without_friction_a_sheet_slides_along_another_for_ever(speed):
     """Nothing of a flat sheet stands in the way of what slides along it: no border of a face, no vertex."""
-    assert np.array(sliding(0.0, speed, 10)) == pytest.approx(np.tile([speed, 0.0, 0.0], (10, 1)), abs=0.02 * speed + 0.02)
-    assert sliding(0.0, speed, 10)[-1][0] == pytest.approx(speed, rel=0.01)
+    assert np.array(sliding(0.0, speed, 10))[:, 0] == pytest.approx(speed, rel=0.01)
 
 
 def test_friction_stops_a_sheet_on_another():
@@ -192,5 +208,4 @@ def test_a_sheet_sticks_on_a_slope_of_cloth():
     for _ in range(24):
         simulator.advance()
     way = (simulator.frame().states[1].x.mean(axis=0) - start) @ turn[:, 0]
-    print("way", way)
     assert abs(way) < 0.01

@@ -115,7 +115,9 @@ def test_two_touches_keep_two_directions(second):
 
 
 def test_three_touches_keep_all_and_a_fourth_changes_nothing():
-    touches = [touching(n, speed=s) for n, s in (((0, 0, 1), 0.1), ((1, 0, 1), 0.2), ((0, 1, 1), 0.3), ((1, 1, 1), 9.0))]
+    touches = [
+        touching(n, speed=s) for n, s in (((0, 0, 1), 0.1), ((1, 0, 1), 0.2), ((0, 1, 1), 0.3), ((1, 1, 1), 9.0))
+    ]
     constraints = constrained(touches, (1.0, 2.0, -5.0))[0]
     assert constraints.kept.tolist() == [3]
     assert constraints.free[0] == pytest.approx(np.zeros((3, 3)), abs=1e-12)
@@ -168,9 +170,7 @@ def test_the_press_of_a_new_contact_is_what_stops_it_and_its_weight():
 def test_sheet_lands_and_stays_at_the_gap():
     mesh = sheet((0.5, 0.5), (8, 8))
     for ground in (floor(), sheet((3.0, 3.0), (1, 1))):  # solid, and without an inside
-        simulator = Simulator(
-            Scene([Cloth(mesh.moved(mesh.x + [0, 0, 0.1]))], [Body(ground)], up="z", thickness=THICK)
-        )
+        simulator = Simulator(Scene([Cloth(mesh.moved(mesh.x + [0, 0, 0.1]))], [Body(ground)], up="z", thickness=THICK))
         assert simulator.advance().stats["touching"] == 0
         for _ in range(9):
             stats = simulator.advance().stats
@@ -223,7 +223,7 @@ def test_a_lifted_sheet_is_let_go():
     cloth = lying(mesh, pins=corners, targets=mesh.x[corners] + [0, 0, THICK] + rise)
     simulator = Simulator(Scene([cloth], [Body(floor())], up="z", thickness=THICK))
     on = []
-    for k in range(1, 13):
+    for _ in range(12):
         stats = simulator.advance().stats
         on.append(int((simulator.push > 0).sum()))
         assert (simulator.push >= 0).all()
@@ -289,7 +289,9 @@ def test_a_turntable_turns_the_cloth():
     table, angles = floor(), 1.5 * np.arange(25) / 24
     turns = [np.array([[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]]) for a in angles]
     body = Body(Frames(table, np.array([table.x @ turn.T for turn in turns])), 1.0)
-    simulator = Simulator(Scene([lying(velocity=np.cross([0, 0, 1.5], lying().mesh.x))], [body], up="z", thickness=THICK))
+    simulator = Simulator(
+        Scene([lying(velocity=np.cross([0, 0, 1.5], lying().mesh.x))], [body], up="z", thickness=THICK)
+    )
     for _ in range(24):
         simulator.advance()
     assert simulator.x == pytest.approx(lying().mesh.x @ turns[-1].T, abs=0.01)
@@ -350,7 +352,7 @@ def test_cloth_in_a_groove_is_held_in_two_directions():
     assert np.array_equal(touches[0].on & touches[1].on, middle)
     pins = simulator.pinned, np.zeros((0, 3))
     held, *_ = constrain(
-        touches, [0, 0], simulator.v, 0.01, simulator.system.mass, simulator.push, *pins, simulator.gravity
+        touches, [0.0, 0.0], simulator.v, 0.01, simulator.system.mass, simulator.push, *pins, simulator.gravity
     )
     assert (held.kept[middle] == 2).all() and (held.kept[~middle] == 1).all()
     assert held.free[middle] == pytest.approx(np.tile(np.diag([1.0, 0, 0]), (middle.sum(), 1, 1)), abs=1e-6)

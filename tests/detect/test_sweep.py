@@ -93,14 +93,14 @@ def check_soup(soup, separation):
 separations = st.sampled_from([0.0, 1e-3, 0.05, 0.5, 3.0])
 
 
-@settings(max_examples=1200, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(moving_soups(), separations)
 def test_soups(soup, separation):
     check_soup(soup, separation)
 
 
 @pytest.mark.prove
-@settings(max_examples=15_000, deadline=None)
+@settings(max_examples=6000, deadline=None)
 @given(moving_soups(), separations)
 def test_many_soups(soup, separation):
     check_soup(soup, separation)
@@ -142,9 +142,7 @@ def test_sheets_and_bodies(seed, motion):
         np.testing.assert_allclose(between[start], 0.01 * found.normal[start], atol=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
-@given(moving_soups())
-def test_nothing_that_meets_is_missed(soup):
+def check_that_nothing_is_missed(soup):
     """Every pair of features that touches on its way, by exact arithmetic, is among the collisions, and not later."""
     mesh, cloth, x0, x1, _ = soup
     on = surfaces(mesh, cloth)
@@ -159,6 +157,19 @@ def test_nothing_that_meets_is_missed(soup):
             continue
         true = oracles.first_contact(x0[corners], x1[corners], pair[0] == 0)
         assert true is None or times[pair] <= true
+
+
+@settings(max_examples=50, deadline=None)
+@given(moving_soups())
+def test_nothing_that_meets_is_missed(soup):
+    check_that_nothing_is_missed(soup)
+
+
+@pytest.mark.prove
+@settings(max_examples=600, deadline=None)
+@given(moving_soups())
+def test_nothing_is_missed_in_many_soups(soup):
+    check_that_nothing_is_missed(soup)
 
 
 def test_by_hand():
@@ -215,7 +226,7 @@ def test_answer_does_not_depend_on_the_tree():
     first = find_collisions(surfaces(mesh, len(mesh.x)), mesh.x, x1, 1e-3)
     elsewhere = mesh.moved(rng.standard_normal(mesh.x.shape))
     assert same(first, find_collisions(surfaces(elsewhere, len(mesh.x)), mesh.x, x1, 1e-3))
-    assert len(first) > 500
+    assert len(first) > 300
 
 
 def test_what_moves_as_one_never_collides():

@@ -1,5 +1,7 @@
 """Steps of backward Euler: what they keep, how fast they converge, and what equation they solve."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -67,7 +69,7 @@ def test_the_path_converges_with_the_step():
         cloth = Cloth(mesh, fabric(warp=30.0, shear=10.0, damping=0.002), pins="boundary")
         simulator = Simulator(Scene([cloth], up="z", fps=5.0, substeps=steps, resolver="none"), Options(tolerance=1e-8))
         paths.append(simulator.advance().states[0].x)
-    changes = np.array([abs(a - b).max() for a, b in zip(paths, paths[1:])])
+    changes = np.array([abs(a - b).max() for a, b in pairwise(paths)])
     assert paths[-1][:, 2].min() < -0.15 and changes[-1] < 1e-3
     assert np.log2(changes[:-1] / changes[1:]) == pytest.approx(1.0, abs=0.25)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.dynamics.cloths import dense, dense_couplings
 from tests.oracles import solve_with_kept
 from unsnarl.dynamics.assembly import build_pattern
-from unsnarl.dynamics.pcg import Constraints, couple, multiply, no_constraints, no_couplings, solve
+from unsnarl.dynamics.pcg import couple, multiply, no_constraints, no_couplings, solve
 from unsnarl.mesh.primitives import sheet
 
 SEEDS = range(5)

@@ -19,7 +19,6 @@ from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import in_threads, inlined, kernel, thread_count
 
-
 SLANT = 1e-2  # sine of the angle from which on one thing counts as nearer than another
 
 
@@ -55,7 +54,7 @@ class Proximity:
 
 
 def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness: np.ndarray) -> Proximity:
-    """All pairs of features that are or come nearer than the smallest thickness of their vertices, one of them of cloth.
+    """All pairs of features, one of cloth, that are or come nearer than the smallest thickness of their vertices.
 
     Left out are vertices of cloth near faces of bodies: these are constrained (`contact.solids`).
     expected : (n, 3) [m] where everything will be at the end of the step, more or less
@@ -73,8 +72,9 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
 
     def part(k):
         return _near(
-            x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip,
-            bvh.leaves, bvh.active, on.cloth, top.edges, top.face_edges, top.edge_faces, top.star_start, top.star_edges, k, parts,
+            x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box,
+            bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, top.edges, top.face_edges,
+            top.edge_faces, top.star_start, top.star_edges, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
@@ -106,7 +106,7 @@ def _is(faces, f, b, c, d):
 
 @inlined
 def _towards(x, x1, t, i, j, u0, u1, u2):
-    """Whether vertex j lies, seen from vertex i, clearly towards the unit vector u; at time t on the way from x to x1."""
+    """Whether vertex j lies, seen from vertex i, clearly towards the unit vector u; at time t between x and x1."""
     dot = square = 0.0
     for k in range(3):
         way = (1.0 - t) * (x[j, k] - x[i, k]) + t * (x1[j, k] - x1[i, k])

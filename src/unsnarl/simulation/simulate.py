@@ -176,7 +176,8 @@ class Simulator:
         touches, pull = [None] * len(self.solids), self.pull
         expected = self._with_bodies(x + h * (v + h * pull), t1)
         for again in range(ROUNDS):  # what the solve sends into each other is near in the next round
-            will = (expected[:n] - x) / h
+            # as they move now, at first: where they were stopped, the acceleration of the step before would lift them
+            will = v if again == 0 else (expected[:n] - x) / h
             touches = [touch(s, x, will, h, scene.thickness, self.released, b) for s, b in zip(self.solids, touches)]
             constraints, hold, grip, after, normal = constrain(
                 touches, frictions, v, h, system.mass, self.push, self.pinned, pin_velocity, self.gravity
