@@ -598,3 +598,60 @@ def winding_number(x, faces, point) -> float:
     top = (a * np.cross(b, c)).sum(axis=1)
     bottom = p * q * r + (a * b).sum(axis=1) * r + (b * c).sum(axis=1) * p + (c * a).sum(axis=1) * q
     return float(np.arctan2(top, bottom).sum() / (2 * np.pi))
+
+
+def near_pairs_of(x, x1, faces, ids, cloth: int, thickness, slant: float) -> dict[tuple, tuple]:
+    """{pair of features: (weights, direction, distance now along it, limit)} as `detect.proximity` defines them."""
+    faces = np.asarray(faces).tolist()
+    edges = edges_of(faces)
+    neighbours = {}
+    for a, b in edges:
+        neighbours.setdefault(a, []).append(b)
+        neighbours.setdefault(b, []).append(a)
+
+    def opposite(edge, face):
+        """The vertex across an edge of a face, in the other of the edge's first two faces; none at a boundary."""
+        others = [faces[f] for f in edges[edge][:2] if f != face]
+        return [next(v for v in other if v not in edge) for other in others[:1]]
+
+    def beside(vertex, face, weights, direction, t):
+        """Whether something else around, of the face's side or of the vertex's, is clearly nearer."""
+
+        def towards(i, j, direction):
+            way = (1.0 - t) * (x[j] - x[i]) + t * (x1[j] - x1[i])
+            dot = way[0] * direction[0] + way[1] * direction[1] + way[2] * direction[2]
+            return dot > 0 and dot * dot > slant * slant * (way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+
+        at = [v for v, weight in zip(faces[face], weights) if weight != 0]
+        if len(at) == 3:
+            return False
+        if any(towards(vertex, v, -direction) for v in neighbours[vertex]):
+            return True
+        if len(at) == 1:
+            return any(towards(at[0], v, direction) for v in neighbours[at[0]])
+        edge = tuple(sorted(at))
+        return any(towards(edge[0], v, direction) for v in opposite(edge, face))
+
+    found = {}
+    for pair in feature_pairs(faces, ids, cloth):
+        kind, corners = pair[0], list(pair[1:])
+        if kind == 0 and corners[1] >= cloth:
+            continue  # a vertex of cloth and a face of a body
+        limit, t = min(thickness[corners]), 0.0
+        distance, meet = (point_triangle, point_triangle_ccd) if kind == 0 else (edge_edge, edge_edge_ccd)
+        squared, *_, v, w = distance(x, *corners)
+        if np.sqrt(squared) >= limit:
+            t, v, w = meet(x, x1, *corners, limit)
+            if t == NO_COLLISION:
+                continue
+        if kind == 1 and (v in (0.0, 1.0) or w in (0.0, 1.0)):
+            continue
+        weights = np.array([1.0, v + w - 1.0, -v, -w] if kind == 0 else [1.0 - v, v, w - 1.0, -w])
+        way = weights @ (x[corners] + t * (x1[corners] - x[corners]))
+        if not way.any():
+            continue
+        direction = way / np.linalg.norm(way)
+        if kind == 0 and beside(corners[0], faces.index(corners[1:]), weights[1:], direction, t):
+            continue
+        found[pair] = weights, direction, direction @ (weights @ x[corners]), limit
+    return found

@@ -170,7 +170,6 @@ def _near(
         pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
-            f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
             if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
                 continue
             f, g = min(f, g), max(f, g)  # the same rows, however the pair was met

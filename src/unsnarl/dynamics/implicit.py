@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unsnarl.dynamics.coarse import Coarse
 from unsnarl.dynamics.pcg import Constraints, Couplings, multiply, solve
 from unsnarl.dynamics.system import System, elastic
 
@@ -82,10 +83,13 @@ def implicit_step(
     constraints: Constraints,
     guess: np.ndarray,
     options: Options,
+    coarse: Coarse | None = None,
+    inverse: np.ndarray | None = None,
 ):
     """The velocity (n, 3) at the end of a step of h [s], the solver's iterations, and the constraint impulses (n, 3).
 
     linear : from `linearise`; the same one serves for other couplings and constraints
+    coarse, inverse : a coarse level for the solver, and its `coarse_inverse`
     constraints.change is relative to v; guess : (n, 3) of the change of velocity, such as that of the step before.
     """
     iterations, dv = 0, guess
@@ -97,8 +101,9 @@ def implicit_step(
             _, damping = elastic(system, at, h, stiffness=0.0)
             b = linear.known + h * force - _product(system, damping, v + dv) + _product(system, values, dv)
         dv, count, impulse = solve(
-            system.pattern, linear.diagonal, values, couplings, constraints, b, dv, options.tolerance, options.most
-        )
+            system.pattern, linear.diagonal, values, couplings, constraints, b, dv, options.tolerance, options.most,
+            coarse, inverse,
+        )  # fmt: skip
         iterations += count
     return v + dv, iterations, impulse
 

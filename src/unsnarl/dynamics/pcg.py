@@ -5,7 +5,8 @@ in them. [Baraff and Witkin 1998 §5; Ascher and Boxerman 2003]
 
 A = diag(D) + W + sum_c w_c w_c^T (x) G_c: 3x3 blocks D on the diagonal (masses, drag), the block-CSR matrix W of
 `assembly` (already weighted by the time step), and couplings of up to four particles each, which change from step to
-step and so have no place in the pattern. The preconditioner is the inverse of the filtered diagonal blocks.
+step and so have no place in the pattern. The preconditioner is the inverse of the filtered diagonal blocks, and for
+large meshes a coarse level (`dynamics.coarse`).
 
 The iteration is arranged so that threads seldom meet: once after all that is local to a particle, once for the couplings,
 and once after the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums over all particles are
@@ -73,21 +74,28 @@ def no_constraints(vertices: int) -> Constraints:
 
 
 def solve(
-    pattern: Pattern, diagonal, values, couplings: Couplings, constraints: Constraints, b, guess, tolerance, most
-):
+    pattern: Pattern, diagonal, values, couplings: Couplings, constraints: Constraints, b, guess, tolerance, most,
+    coarse=None, inverse=None,
+):  # fmt: skip
     """The change of velocity dv (n, 3), the iterations it took, and the residual A dv - b (n, 3): constraint impulses.
 
     diagonal : (n, 3, 3) D; values : (blocks, 3, 3) W; b : (n, 3), without the couplings' pull, which is added here
     guess : (n, 3) of dv: the best multiple of it is what the iteration starts from, so a bad one does no harm
-    tolerance : stop when the residual, measured by the preconditioner, is this share of that at dv = z
+    tolerance : stop when the residual, measured by the diagonal's inverse, is this share of that at dv = z
     most : iterations at most
+    coarse, inverse : a Coarse, and its `coarse_inverse`; None for the diagonal alone
     """
     n = len(b)
+    if coarse is None:
+        none = np.zeros((0, 4), np.int32)
+        level = none, none.astype(np.float64), np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros((0, 0))
+    else:
+        level = coarse.node, coarse.weight, coarse.start, coarse.entry, inverse
     dv, residual = guess.copy(), np.empty((n, 3))
     iterations = _solve(
         pattern.start, pattern.column, pattern.diagonal, diagonal, values, couplings.vertex, couplings.weight,
         couplings.block, couplings.pull, couplings.start, couplings.entry, constraints.kept, constraints.free,
-        constraints.change, b, float(tolerance), int(most), dv, residual,
+        constraints.change, *level, b, float(tolerance), int(most), dv, residual,
     )  # fmt: skip
     return dv, iterations, residual
 
@@ -179,6 +187,33 @@ def _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, 
 
 
 @inlined
+def _restrict(c, start, entry, share, r, out):
+    """Node c of P^T r; r is filtered already."""
+    x = y = z = 0.0
+    for k in range(start[c], start[c + 1]):
+        i, q = entry[k] // share.shape[1], share[entry[k] // share.shape[1], entry[k] % share.shape[1]]
+        x += q * r[i, 0]
+        y += q * r[i, 1]
+        z += q * r[i, 2]
+    out[3 * c], out[3 * c + 1], out[3 * c + 2] = x, y, z
+
+
+@inlined
+def _dot(a, b):
+    """a . b, four sums at a time: the compiler must not reorder them, but may then keep them apart."""
+    s0 = s1 = s2 = s3 = 0.0
+    whole = a.shape[0] // 4 * 4
+    for k in range(0, whole, 4):
+        s0 += a[k] * b[k]
+        s1 += a[k + 1] * b[k + 1]
+        s2 += a[k + 2] * b[k + 2]
+        s3 += a[k + 3] * b[k + 3]
+    for k in range(whole, a.shape[0]):
+        s0 += a[k] * b[k]
+    return (s0 + s1) + (s2 + s3)
+
+
+@inlined
 def _sum(part):
     total = 0.0
     for k in range(part.shape[0]):
@@ -189,7 +224,7 @@ def _sum(part):
 @parallel
 def _solve(
     start, column, diagonal_block, diagonal, values, vertex, weight, block, pull, c_start, c_entry, kept, free, change,
-    b, tolerance, most, dv, residual,
+    node, share, n_start, n_entry, small, b, tolerance, most, dv, residual,
 ):  # fmt: skip
     n = b.shape[0]
     chunks = (n + CHUNK - 1) // CHUNK
@@ -199,6 +234,8 @@ def _solve(
     part, whole = np.empty(chunks), np.empty(chunks)
     coupled = (vertex.shape[0] + CHUNK - 1) // CHUNK
     through = np.empty((vertex.shape[0], 3))
+    nodes = n_start.shape[0] - 1
+    rough, smooth = np.empty(3 * nodes), np.zeros(3 * nodes)
     for chunk in prange(coupled):
         _couple(chunk, vertex, weight, block, change, through)
     for chunk in prange(chunks):  # r = S (b - A z), the preconditioner, u = S guess
@@ -258,14 +295,31 @@ def _solve(
             for c in range(3):
                 dv[i, c] = change[i, c] + alpha * u[i, c]
                 r[i, c] -= alpha * w[i, c]
-            x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
-            if kept[i] > 0:
-                x, y, z = _through(free[i], x, y, z)
-            u[i, 0], u[i, 1], u[i, 2] = x, y, z
 
     iterations = 0
     last = 1.0
     while True:
+        for c in prange(nodes):
+            _restrict(c, n_start, n_entry, share, r, rough)
+        for c in prange(3 * nodes):
+            smooth[c] = _dot(small[c], rough)
+        for chunk in prange(chunks):  # u = S (D^-1 + P small P^T) r
+            sum_ = 0.0
+            for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+                x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
+                sum_ += x * r[i, 0] + y * r[i, 1] + z * r[i, 2]
+                if nodes > 0:
+                    for k in range(node.shape[1]):
+                        c, q = 3 * node[i, k], share[i, k]
+                        x += q * smooth[c]
+                        y += q * smooth[c + 1]
+                        z += q * smooth[c + 2]
+                if kept[i] > 0:
+                    x, y, z = _through(free[i], x, y, z)
+                u[i, 0], u[i, 1], u[i, 2] = x, y, z
+            part[chunk] = sum_
+        if not (_sum(part) > goal and iterations < most):
+            break
         for chunk in prange(coupled):
             _couple(chunk, vertex, weight, block, u, through)
         for chunk in prange(chunks):  # w = S A u
@@ -283,7 +337,7 @@ def _solve(
         if iterations > 0:
             beta = rho / last
             power -= beta * rho / alpha
-        if not (rho > goal and power > 0.0 and iterations < most):
+        if not (rho > 0.0 and power > 0.0):
             break
         iterations += 1
         last = rho
@@ -295,10 +349,6 @@ def _solve(
                     s[i, c] = w[i, c] + beta * s[i, c]
                     dv[i, c] += alpha * p[i, c]
                     r[i, c] -= alpha * s[i, c]
-                x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
-                if kept[i] > 0:
-                    x, y, z = _through(free[i], x, y, z)
-                u[i, 0], u[i, 1], u[i, 2] = x, y, z
     for chunk in prange(coupled):
         _couple(chunk, vertex, weight, block, dv, through)
     for chunk in prange(chunks):

@@ -18,6 +18,7 @@ from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
 from unsnarl.detect.sweep import find_collisions
+from unsnarl.dynamics.coarse import build_coarse, coarse_inverse
 from unsnarl.dynamics.implicit import Options, Outside, implicit_step, linearise
 from unsnarl.dynamics.pcg import no_couplings
 from unsnarl.dynamics.system import build_system, rest_lengths
@@ -88,6 +89,8 @@ class Simulator:
         sharp = [scene.thickness * sharp_vertices(m) for m in bodies]  # elsewhere, constraints on the vertices will do
         self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
         self.edge_length = rest_lengths(mesh)
+        self.coarse = build_coarse(mesh, self.edge_length)
+        self.inverse = None  # of the coarse level, made in the first step of a frame
         self.gravity = np.zeros(3)
         self.gravity["xyz".index(scene.up)] = -scene.gravity
         self.number = 0  # of the frame that it stands at
@@ -108,6 +111,7 @@ class Simulator:
         """Simulate up to the next frame."""
         began = time.perf_counter()
         counts = dict.fromkeys(COUNTED, 0)
+        self.inverse = None
         steps = self.scene.substeps
         for k in range(steps):
             t0, t1 = ((self.number + share / steps) / self.scene.fps for share in (k, k + 1))
@@ -184,13 +188,25 @@ class Simulator:
             )
             outside = Outside(force + hold, drag + grip, scene.air)
             linear = linearise(system, x, v, h, outside, linear)
+            if self.inverse is None:
+                self.inverse = coarse_inverse(self.coarse, system.pattern, linear.diagonal, linear.values, constraints)
             couplings = no_couplings(n)
             if scene.resolver != "none":
                 more = find_proximity(self.surfaces, everything, expected, self.thickness)
                 near = more if near is None else near.joined(more)
                 couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
             v1, iterations, impulse = implicit_step(
-                system, x, v, h, linear, couplings, constraints, h * pull, self.options
+                system,
+                x,
+                v,
+                h,
+                linear,
+                couplings,
+                constraints,
+                h * pull,
+                self.options,
+                self.coarse,
+                self.inverse,
             )
             counts["pcg_iterations"] += iterations
             if not np.isfinite(v1).all():
