@@ -647,10 +647,11 @@ def near_pairs_of(x, x1, faces, ids, cloth: int, thickness, slant: float) -> dic
         if kind == 1 and (v in (0.0, 1.0) or w in (0.0, 1.0)):
             continue
         weights = np.array([1.0, v + w - 1.0, -v, -w] if kind == 0 else [1.0 - v, v, w - 1.0, -w])
-        way = weights @ (x[corners] + t * (x1[corners] - x[corners]))
+        at = x[corners] + t * (x1[corners] - x[corners])
+        way = weights[0] * at[0] + weights[1] * at[1] + weights[2] * at[2] + weights[3] * at[3]
         if not way.any():
             continue
-        direction = way / np.linalg.norm(way)
+        direction = way / np.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
         if kind == 0 and beside(corners[0], faces.index(corners[1:]), weights[1:], direction, t):
             continue
         found[pair] = weights, direction, direction @ (weights @ x[corners]), limit

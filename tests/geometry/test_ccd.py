@@ -414,7 +414,7 @@ def test_ten_million(capsys):
         (kind, triangle, seed) for kind, n in PROOF.items() for triangle in (True, False) for seed in range(n // PART)
     ]
     assert len(jobs) * PART == 10_000_000
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=40) as pool:
         results = list(pool.map(_prove, jobs))
     with capsys.disabled():
         for kind in PROOF:

@@ -48,7 +48,9 @@ class Case:
             centre = rng.standard_normal(3)
             turn = rotation(rng.standard_normal(3), rng.uniform(0, 0.3))
             return centre + (self.x0 - centre) @ turn.T + 0.05 * rng.standard_normal(3)
-        return self.x0 + 0.02 * rng.standard_normal((self.mesh.vertex_component.max() + 1, 3))[self.mesh.vertex_component]
+        return (
+            self.x0 + 0.02 * rng.standard_normal((self.mesh.vertex_component.max() + 1, 3))[self.mesh.vertex_component]
+        )
 
     def resolved(self):
         assert len(find_hits(self.mesh, self.x0, self.on.bvh)) == 0
