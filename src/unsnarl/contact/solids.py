@@ -75,19 +75,24 @@ class Touch:
     normal : (n, 3) away from the body
     body   : (n, 3) velocity of the body there [m/s]
     speed  : (n,) wanted along the normal [m/s]
+    ahead  : (n,) bool, not at the gap yet, but expected to get there in this step
     """
 
     on: np.ndarray
     normal: np.ndarray
     body: np.ndarray
     speed: np.ndarray
+    ahead: np.ndarray
 
 
-def touch(solid: Solid, x, v, h: float, gap: float, released: np.ndarray, before: Touch | None = None) -> Touch:
+def touch(
+    solid: Solid, x, v, h: float, gap: float, released: np.ndarray, spared: np.ndarray, before: Touch | None = None
+) -> Touch:
     """The particles x (n, 3) that would end a step of h [s] nearer than `gap` [m] to a solid.
 
     v        : (n, 3) [m/s] at which they are expected to move in the step
     released : (n,) bool, particles that were let go in the step before: they are caught only when they come back
+    spared   : (n,) bool, particles that are left alone
     before   : touches found in this step already, which stay
     """
     move = solid.x1 - solid.x0
@@ -103,7 +108,8 @@ def touch(solid: Solid, x, v, h: float, gap: float, released: np.ndarray, before
             before.body[stay],
             before.speed[stay],
         )
-    return Touch(on, normal, body, speed)
+    on[spared] = False
+    return Touch(on, normal, body, speed, distance > 1.05 * gap)
 
 
 @kernel

@@ -86,6 +86,12 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
 
 
 @inlined
+def _never(thickness, faces, f):
+    """Whether no feature of face f is ever near anything."""
+    return max(thickness[faces[f, 0]], thickness[faces[f, 1]], thickness[faces[f, 2]]) <= 0.0
+
+
+@inlined
 def _approach(x, x1, a, b, c, d):
     """[m] by how much two features of these vertices can come nearer on their way from x to x1, at most."""
     most = 0.0
@@ -173,6 +179,8 @@ def _near(
             if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
                 continue
             f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
+            if _never(thickness, faces, f) or _never(thickness, faces, g):
+                continue
             if faces_apart(x, x1, True, faces, ids, f, g, most, size):
                 continue
             for k in range(pair_up(faces, ids, owned, f, g, features)):
@@ -180,6 +188,8 @@ def _near(
                 if kind == 0 and b >= cloth:
                     continue
                 limit = min(min(thickness[a], thickness[b]), min(thickness[c], thickness[d]))
+                if limit <= 0.0:
+                    continue
                 if kind == 0:
                     near, _, v, w = point_triangle(x, a, b, c, d)
                 else:

@@ -36,7 +36,7 @@ COUNTED = (
 )  # fmt: skip
 _CARRIED = ("x", "v", "push", "released", "pull")  # from step to step
 ROUNDS = 4  # of contact and solve in a step, at most
-FEW = 0.002  # collisions per vertex that are left to the resolver without another round
+FEW = 0.005  # collisions per vertex that are left to the resolver without another round
 HALVINGS = 6  # of a step that fails, at most
 
 
@@ -177,12 +177,15 @@ class Simulator:
 
         linear = near = None
         left = np.inf  # collisions after the round before
+        spared = np.zeros(n, np.bool_)  # particles that a body would have to pull
         touches, pull = [None] * len(self.solids), self.pull
         expected = self._with_bodies(x + h * (v + h * pull), t1)
         for again in range(ROUNDS):  # what the solve sends into each other is near in the next round
             # as they move now, at first: where they were stopped, the acceleration of the step before would lift them
             will = v if again == 0 else (expected[:n] - x) / h
-            touches = [touch(s, x, will, h, scene.thickness, self.released, b) for s, b in zip(self.solids, touches)]
+            touches = [
+                touch(s, x, will, h, scene.thickness, self.released, spared, b) for s, b in zip(self.solids, touches)
+            ]
             constraints, hold, grip, after, normal = constrain(
                 touches, frictions, v, h, system.mass, self.push, self.pinned, pin_velocity, self.gravity
             )
@@ -217,9 +220,13 @@ class Simulator:
                 break
             expected = self._with_bodies(x1, t1)
             found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness)
-            if len(found) <= FEW * n or len(found) > 0.7 * left:
+            press = _along(impulse, normal)
+            pulled = (press < 0.0) & np.any([t.on & t.ahead for t in touches], axis=0) if touches else spared
+            trouble = len(found) + int(pulled.sum())
+            if trouble <= FEW * n or trouble > 0.7 * left:
                 break
-            left = len(found)
+            left = trouble
+            spared |= pulled
         if not last and _tears(x, x1, system.mesh.edges, self.edge_length):
             raise StepFailed
         if scene.resolver == "zones":
@@ -237,7 +244,7 @@ class Simulator:
             counts["largest_zone"] = max(counts["largest_zone"], done.largest)
         on = constraints.kept > 0
         on[self.pinned] = False
-        press = np.einsum("ni,ni->n", impulse, normal) / np.maximum(np.linalg.norm(normal, axis=1), 1e-30)
+        press = _along(impulse, normal)
         self.push = np.where(on, np.maximum(press, 0.0) / h, 0.0)
         self.released = on & (press < 0.0)
         self.x, self.v, self.pull = x1, v1 - after, pull
@@ -273,6 +280,11 @@ def simulate(scene: Scene) -> Iterator[Frame]:
     yield simulator.frame()
     while simulator.number < scene.frames - 1:
         yield simulator.advance()
+
+
+def _along(impulse, normal) -> np.ndarray:
+    """(n,) the part of impulses (n, 3) along normals (n, 3) of any length."""
+    return np.einsum("ni,ni->n", impulse, normal) / np.maximum(np.sqrt((normal**2).sum(axis=1)), 1e-30)
 
 
 @kernel
