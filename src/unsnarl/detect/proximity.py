@@ -63,7 +63,7 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
     """
     mesh, bvh = on.mesh, on.bvh
     bvh.refit(x, mesh.faces, expected, 0.5 * float(thickness.max()) * (1 + 1e-9))
-    parts = 1 if len(mesh.faces) < 500 else 8 * thread_count()
+    parts = 1 if len(mesh.faces) < 500 else 2 * thread_count()
 
     most = float(thickness.max())
     size = 4.0 * (largest_face(x, expected, mesh.faces) + most)

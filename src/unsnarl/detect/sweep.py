@@ -53,7 +53,7 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
         wanted = changed[mesh.faces].any(axis=1)
     else:
         changed, wanted = np.ones(len(x0), np.bool_), np.ones(len(mesh.faces), np.bool_)
-    parts = 1 if wanted.sum() < 500 else 8 * thread_count()
+    parts = 1 if wanted.sum() < 500 else 2 * thread_count()
 
     size = 4.0 * (largest_face(x0, x1, mesh.faces) + separation)
 

@@ -18,7 +18,7 @@ from unsnarl.jit import ints, kernel
 from unsnarl.mesh import TriMesh
 
 NEAREST = 4  # nodes that a vertex follows
-LEAST = 3000  # vertices, below which the coarse level does not pay
+LEAST = 15_000  # vertices, below which the coarse level does not pay
 
 
 @dataclass(frozen=True, eq=False)

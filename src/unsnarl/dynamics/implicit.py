@@ -15,7 +15,7 @@ import numpy as np
 
 from unsnarl.dynamics.coarse import Coarse
 from unsnarl.dynamics.pcg import Constraints, Couplings, multiply, solve
-from unsnarl.dynamics.system import System, elastic
+from unsnarl.dynamics.system import Scratch, System, elastic
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Options:
     newton    : linearisations per step
     """
 
-    tolerance: float = 3e-3
+    tolerance: float = 5e-3
     most: int = 500
     newton: int = 1
 
@@ -61,15 +61,21 @@ class Linear:
     known: np.ndarray
 
 
-def linearise(system: System, x, v, h: float, outside: Outside, before: Linear | None = None) -> Linear:
-    """before : of the same step, with other forces from outside: its elastic part is taken over."""
+def linearise(
+    system: System, x, v, h: float, outside: Outside, before: Linear | None = None, scratch: Scratch | None = None
+) -> Linear:
+    """The equations of a step of h [s] from x, v (n, 3).
+
+    before  : of the same step, with other forces from outside: its elastic part is taken over
+    scratch : where to work; what is returned holds until the next call with it
+    """
     mass = system.mass[:, None]
     diagonal = h * outside.drag
     diagonal[:, [0, 1, 2], [0, 1, 2]] += mass * (1.0 + h * outside.air)
     known = h * (outside.force - outside.air * mass * v)
     if before is not None:
         return Linear(before.values, before.elastic, diagonal, known)
-    force, values = elastic(system, x, h)
+    force, values = elastic(system, x, h, scratch=scratch)
     return Linear(values, h * force - _product(system, values, v), diagonal, known)
 
 

@@ -41,6 +41,19 @@ class System:
     pattern: Pattern
 
 
+class Scratch:
+    """Arrays to work in that are kept from call to call: making large ones anew costs more than filling them."""
+
+    def __init__(self):
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def array(self, name: str, *shape: int) -> np.ndarray:
+        """The array of this name and shape, with whatever it holds."""
+        if name not in self.arrays or self.arrays[name].shape != shape:
+            self.arrays[name] = np.empty(shape)
+        return self.arrays[name]
+
+
 def build_system(mesh: TriMesh, materials: Sequence[Material], material_of_face: np.ndarray, flat_faces) -> System:
     """The system of a mesh whose face f is of materials[material_of_face[f]].
 
@@ -65,17 +78,20 @@ def build_system(mesh: TriMesh, materials: Sequence[Material], material_of_face:
     return System(mesh, mass, shape, area, np.ascontiguousarray(of_face[:, :4]), hinges, fold, pattern)
 
 
-def elastic(system: System, x: np.ndarray, h: float, stiffness: float = 1.0):
+def elastic(system: System, x: np.ndarray, h: float, stiffness: float = 1.0, scratch: Scratch | None = None):
     """Elastic forces (n, 3) [N] at x, and the matrix W (blocks, 3, 3) = sum_e (h^2 stiffness + h damping_e) K_e.
 
     stiffness : 1, or 0 for the damping's part alone
+    scratch   : where to work; the matrix is then overwritten by the next call with it
     """
+    scratch = scratch or Scratch()
     m, k = len(system.area), len(system.hinges)
-    gradient, hessian = np.empty((m, 6)), np.empty((m, 6, 6))
+    gradient, hessian = scratch.array("gradient", m, 6), scratch.array("hessian", m, 6, 6)
     _triangles(x, system.mesh.faces, system.shape, system.area, system.membrane, h, stiffness, gradient, hessian)
-    angle, moment, weight = np.empty((k, 4, 3)), np.empty(k), np.empty(k)
+    angle, moment, weight = scratch.array("angle", k, 4, 3), scratch.array("moment", k), scratch.array("weight", k)
     _folds(x, system.hinges, system.fold, h, stiffness, angle, moment, weight)
-    values, force = np.empty((len(system.pattern.column), 3, 3)), np.empty((len(x), 3))
+    values = scratch.array("values", len(system.pattern.column), 3, 3)
+    force = np.empty((len(x), 3))
     gather(system.pattern, (system.shape, gradient, hessian), (angle, moment, weight), values, force)
     return force, values
 

@@ -21,7 +21,7 @@ from unsnarl.detect.sweep import find_collisions
 from unsnarl.dynamics.coarse import build_coarse, coarse_inverse
 from unsnarl.dynamics.implicit import Options, Outside, implicit_step, linearise
 from unsnarl.dynamics.pcg import no_couplings
-from unsnarl.dynamics.system import build_system, rest_lengths
+from unsnarl.dynamics.system import Scratch, build_system, rest_lengths
 from unsnarl.dynamics.wind import add_wind
 from unsnarl.errors import BadInput
 from unsnarl.jit import kernel, use_threads
@@ -36,7 +36,7 @@ COUNTED = (
 )  # fmt: skip
 _CARRIED = ("x", "v", "push", "released", "pull")  # from step to step
 ROUNDS = 4  # of contact and solve in a step, at most
-FEW = 0.005  # collisions per vertex that are left to the resolver without another round
+FEW = 0.01  # collisions per vertex that are left to the resolver without another round
 HALVINGS = 6  # of a step that fails, at most
 
 
@@ -89,6 +89,7 @@ class Simulator:
         sharp = [scene.thickness * sharp_vertices(m) for m in bodies]  # elsewhere, constraints on the vertices will do
         self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
         self.edge_length = rest_lengths(mesh)
+        self.scratch = Scratch()
         self.coarse = build_coarse(mesh, self.edge_length)
         self.inverse = None  # of the coarse level, made in the first step of a frame
         self.gravity = np.zeros(3)
@@ -190,7 +191,7 @@ class Simulator:
                 touches, frictions, v, h, system.mass, self.push, self.pinned, pin_velocity, self.gravity
             )
             outside = Outside(force + hold, drag + grip, scene.air)
-            linear = linearise(system, x, v, h, outside, linear)
+            linear = linearise(system, x, v, h, outside, linear, self.scratch)
             if self.inverse is None:
                 self.inverse = coarse_inverse(self.coarse, system.pattern, linear.diagonal, linear.values, constraints)
             couplings = no_couplings(n)
