@@ -10,12 +10,12 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-# Threads of `prange` loops that have nothing to do stay awake for this many turns, some microseconds, before they sleep.
-# By default it is much longer, and takes the cores from other threads, ours among them.
+# Threads of `prange` loops with nothing to do stay awake for this many turns, some microseconds, before they sleep. By
+# default it is much longer, and takes the cores from other threads, ours among them.
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
-import numba  # noqa: E402
-import numpy as np  # noqa: E402
+import numba
+import numpy as np
 
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)  # small, called in hot loops

@@ -48,7 +48,7 @@ def touching(normal, body=(0.0, 0.0, 0.0), speed=None):
     normal, body = np.array([normal], dtype=float), np.array([body], dtype=float)
     normal /= np.linalg.norm(normal)
     speed = float(normal[0] @ body[0]) if speed is None else speed
-    return Touch(np.array([True]), normal, body, np.array([speed]))
+    return Touch(np.array([True]), normal, body, np.array([speed]), np.array([False]))
 
 
 def constrained(touches, v, *, friction=0.0, push=0.0, pins=(), pin_velocity=(), h=0.01, mass=2.0):
@@ -58,13 +58,18 @@ def constrained(touches, v, *, friction=0.0, push=0.0, pins=(), pin_velocity=(),
     )  # fmt: skip
 
 
+def nobody(n):
+    """Nobody is released, nobody spared."""
+    return np.zeros(n, bool), np.zeros(n, bool)
+
+
 def test_who_touches_and_how_fast_it_is_to_go():
     plane, h = solid(floor(), 0.5), 0.01
     height = np.array([0.0039, 0.004, 0.0041, 0.0041, 0.2, 0.001, -0.003, 0.004])
     x = np.column_stack([np.linspace(-0.5, 0.5, 8), 0 * height, height])
     v = np.zeros((8, 3))
     v[3, 2], v[4, 2], v[7, 2] = -0.1, -50.0, 0.1
-    found = touch(plane, x, v, h, THICK, np.zeros(8, bool))
+    found = touch(plane, x, v, h, THICK, *nobody(8))
     assert found.on.tolist() == [True, True, False, True, True, True, True, False]
     assert found.normal[found.on] == pytest.approx(np.tile([0.0, 0.0, 1.0], (6, 1)))
     rise = np.minimum(THICK - height, 0.5 * THICK)  # to the gap, though not at once from deep inside
@@ -75,7 +80,7 @@ def test_a_body_s_motion_counts():
     plane, h = solid(floor(), 0.5), 0.01
     plane.move(plane.x0, plane.x0 + [0.01, 0.0, 0.02])
     x, v = np.array([[0.0, 0.0, 0.015], [0.0, 0.1, 0.03]]), np.zeros((2, 3))
-    found = touch(plane, x, v, h, THICK, np.zeros(2, bool))
+    found = touch(plane, x, v, h, THICK, *nobody(2))
     assert found.on.tolist() == [True, False]
     assert found.body[0] == pytest.approx([1.0, 0.0, 2.0])
     assert h * found.speed[0] == pytest.approx(0.02 + THICK - 0.015)
@@ -84,8 +89,25 @@ def test_a_body_s_motion_counts():
 def test_what_was_let_go_is_caught_only_when_it_comes_back():
     plane = solid(floor(), 0.5)
     x, v = np.array([[0.0, 0.0, height] for height in (0.00399, 0.0037, 0.0035)]), np.zeros((3, 3))
-    assert touch(plane, x, v, 0.01, THICK, np.zeros(3, bool)).on.all()
-    assert touch(plane, x, v, 0.01, THICK, np.ones(3, bool)).on.tolist() == [False, False, True]
+    released, spared = nobody(3)
+    assert touch(plane, x, v, 0.01, THICK, released, spared).on.all()
+    assert touch(plane, x, v, 0.01, THICK, ~released, spared).on.tolist() == [False, False, True]
+    assert not touch(plane, x, v, 0.01, THICK, released, ~spared).on.any()
+
+
+def test_touches_found_before_stay():
+    """What was to be stopped at the speed it had is still stopped where the solve would have sent it elsewhere."""
+    plane, h = solid(floor(), 0.5), 0.01
+    x = np.array([[0.0, 0.0, 0.01], [0.1, 0.0, 0.01], [0.2, 0.0, 0.01]])
+    down, up = np.tile([0.0, 0.0, -1.0], (3, 1)), np.tile([0.0, 0.0, 1.0], (3, 1))
+    down[2] = up[1] = 0.0
+    first = touch(plane, x, down, h, THICK, *nobody(3))
+    assert first.on.tolist() == [True, True, False] and first.ahead.all()
+    second = touch(plane, x, up, h, THICK, *nobody(3), first)
+    assert second.on.tolist() == [True, True, False]
+    assert second.speed[:2] == pytest.approx(first.speed[:2]) and second.normal[:2] == pytest.approx(first.normal[:2])
+    third = touch(plane, x, np.tile([0.0, 0.0, -1.0], (3, 1)), h, THICK, *nobody(3), second)
+    assert third.on.all()
 
 
 def test_one_touch_keeps_one_direction():
@@ -348,7 +370,7 @@ def test_cloth_in_a_groove_is_held_in_two_directions():
     assert simulator.x[middle, 1] == pytest.approx(0.0, abs=1e-9)
     assert simulator.x[middle, 2] == pytest.approx(THICK * np.sqrt(2), abs=1e-9)
     assert stats["kinetic_energy"] < 1e-12 and stats["ef_pairs"] == 0
-    touches = [touch(s, simulator.x, simulator.v, 0.01, THICK, simulator.released) for s in simulator.solids]
+    touches = [touch(s, simulator.x, simulator.v, 0.01, THICK, *nobody(len(mesh.x))) for s in simulator.solids]
     assert np.array_equal(touches[0].on & touches[1].on, middle)
     pins = simulator.pinned, np.zeros((0, 3))
     held, *_ = constrain(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.dynamics.cloths import fabric
+from unsnarl.dynamics import coarse
 from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
 from unsnarl.mesh.primitives import sheet, sheet_corners, sphere
@@ -40,6 +41,14 @@ def assert_same(one, other):
             assert np.array_equal(s.x, t.x) and np.array_equal(s.v, t.v)
 
 
+@pytest.fixture(params=[False, True], ids=["fine", "coarse"])
+def level(request, monkeypatch):
+    """Without a coarse level, and with one, which small cloths have not."""
+    if request.param:
+        monkeypatch.setattr(coarse, "LEAST", 0)
+
+
+@pytest.mark.usefixtures("level")
 def test_a_restarted_run_goes_on_bit_for_bit_the_same():
     first = Simulator(busy_scene())
     run(first, 6)
@@ -74,6 +83,7 @@ def test_a_snapshot_of_another_cloth_is_refused():
         Simulator(Scene([sheet((1.0, 1.0), (4, 4))])).restore(taken)
 
 
+@pytest.mark.usefixtures("level")
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one core")
 def test_the_same_bits_on_any_number_of_threads(monkeypatch):
     """One frame, in the midst of contacts: more would take long where the cores are busy."""

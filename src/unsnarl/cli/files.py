@@ -27,7 +27,7 @@ def working(what: str):
 
 @contextmanager
 def counting(what: str, total: int):
-    """Yields a function to call after each of `total` pieces of work; on a terminal it moves a bar with the time left."""
+    """Yields a function to call after each of `total` pieces of work; on a terminal it moves a bar."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda: None
         return

@@ -45,8 +45,8 @@ def nearest(mesh: TriMesh, x, bvh: Bvh, normals: PseudoNormals, points: np.ndarr
     def part(k):
         some = slice(p * k // parts, p * (k + 1) // parts)
         _nearest(
-            both, some.start, p, mesh.faces, mesh.face_edges, bvh.order, bvh.box, bvh.start, bvh.stop, bvh.skip, bvh.frame, normals.face,
-            normals.edge, normals.vertex, reach[some], face[some], weight[some], normal[some],
+            both, some.start, p, mesh.faces, mesh.face_edges, bvh.order, bvh.box, bvh.start, bvh.stop, bvh.skip,
+            bvh.frame, normals.face, normals.edge, normals.vertex, reach[some], face[some], weight[some], normal[some],
             distance[some],
         )  # fmt: skip
 

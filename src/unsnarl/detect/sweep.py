@@ -59,8 +59,8 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
 
     def part(k):
         return _sweep(
-            x0, x1, separation, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start, bvh.stop,
-            bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed, wanted, k, parts,
+            x0, x1, separation, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start,
+            bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed, wanted, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)

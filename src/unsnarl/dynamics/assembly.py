@@ -2,8 +2,8 @@
 
 Two shapes of elements cover everything here:
 
-- **simplices** (springs, triangles, tetrahedra): F = sum_i x_i B_i^T is linear in the positions, an energy is a function
-  of F alone, and with H = d2E/dF2 (3d x 3d) the block between corners a and b is sum_pq B_ap B_bq H_pq;
+- **simplices** (springs, triangles, tetrahedra): F = sum_i x_i B_i^T is linear in the positions, an energy is a
+  function of F alone, and with H = d2E/dF2 (3d x 3d) the block between corners a and b is sum_pq B_ap B_bq H_pq;
 - **hinges**: one angle of four points, whose Hessian is taken as k g g^T (see `energies.bend`).
 
 First each element's gradient and H are worked out, then every vertex gathers its row from the elements around it, in

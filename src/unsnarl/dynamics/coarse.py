@@ -1,9 +1,12 @@
 """A coarse level under the mesh, for the solver: what is slow to settle from neighbour to neighbour settles at once.
 
 About a hundred vertices, spread evenly over the cloth, are nodes. Every vertex follows its nearest nodes with smooth
-weights, P (n, nodes), which depend on the rest shape alone. The preconditioner becomes D^-1 + S P (P^T S A S P)^-1 P^T S
+weights, P (n, nodes), which depend on the rest shape alone. The preconditioner becomes
+
+    D^-1 + S P (P^T S A S P)^-1 P^T S
+
 [additive Schwarz with a coarse space: Dryja and Widlund 1987], whose inner inverse is a small dense matrix, made once a
-frame: a preconditioner may be a little out of date. Iterations then hardly grow as meshes get finer.
+frame: a preconditioner may be a little out of date. Iterations then grow less as meshes get finer.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ class Coarse:
     """P, by rows and by columns; without nodes where it does not pay.
 
     node, weight : (n, NEAREST) the nodes that each vertex follows, and how much
-    start, entry : node c is followed by vertex entry // NEAREST in its place entry % NEAREST, for entry[start[c] : start[c + 1]]
+    start, entry : entry[start[c] : start[c + 1]] are the places in `node` (vertex * NEAREST + place) that hold node c
     """
 
     node: np.ndarray
@@ -62,7 +65,7 @@ def build_coarse(mesh: TriMesh, lengths: np.ndarray, wanted: int | None = None) 
 
 
 def _nearest_nodes(mesh: TriMesh, lengths, wanted: int):
-    """(n, NEAREST + 1) nodes by distance along the edges, and the distances; what is missing is as far as the search went."""
+    """(n, NEAREST + 1) nodes by distance along the edges, and the distances; missing ones are as far as the search."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 

@@ -1,4 +1,4 @@
-"""One step of backward Euler: forces are taken where the step ends, linearised where it begins. [Baraff and Witkin 1998]
+"""One step of backward Euler: forces where the step ends, linearised where it begins. [Baraff and Witkin 1998]
 
     (M (1 + h air) + h Drag + W + couplings) dv = h f - h air M v - W v + pull,   x1 = x + h (v + dv)
 

@@ -1,4 +1,4 @@
-"""Modified preconditioned conjugate gradients: a linear solve in which some directions of some particles are prescribed.
+"""Modified preconditioned conjugate gradients: a linear solve in which directions of some particles are prescribed.
 
 Solves S A S y = S (b - A z), dv = y + z, where S filters out the constrained directions and z holds what is prescribed
 in them. [Baraff and Witkin 1998 §5; Ascher and Boxerman 2003]
@@ -8,9 +8,9 @@ A = diag(D) + W + sum_c w_c w_c^T (x) G_c: 3x3 blocks D on the diagonal (masses,
 step and so have no place in the pattern. The preconditioner is the inverse of the filtered diagonal blocks, and for
 large meshes a coarse level (`dynamics.coarse`).
 
-The iteration is arranged so that threads seldom meet: once after all that is local to a particle, once for the couplings,
-and once after the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums over all particles are
-made chunk by chunk, then over the chunks in order: the same on any number of threads.
+The iteration is arranged so that threads seldom meet: after all that is local to a particle, for the couplings and the
+coarse level, and after the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums
+over all particles are made chunk by chunk, then over the chunks in order: the same on any number of threads.
 """
 
 from __future__ import annotations

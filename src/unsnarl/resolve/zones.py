@@ -1,10 +1,11 @@
 """`zones`: after the step, no feature passes through another. Impulses with friction, then rigid impact zones.
 
 [Bridson, Fedkiw, Anderson 2002; Provot 1997]. All vertices move in straight lines from x0, which is clean, to x1. While
-some features collide on the way: first their motion is changed by impulses, pair by pair; after some rounds, what still
-collides is gathered into zones that move rigidly from x0, with the momentum and angular momentum that they have. Rigid
-motion keeps all distances, so nothing within a zone collides; zones only grow, so this ends. A zone that holds
-something immovable (a pin, a body) moves along with it.
+some features collide on the way: first their motion is changed by impulses, pair by pair, those of earlier rounds
+again, so that layers do not push each other to and fro; after some rounds, what still collides is gathered into zones
+that move rigidly from x0, with the momentum and angular momentum that they have. Rigid motion keeps all distances, so
+nothing within a zone collides; zones only grow, so this ends. A zone that holds something immovable (a pin, a body)
+moves along with it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from unsnarl.detect.sweep import Collisions, find_collisions
 from unsnarl.jit import kernel
 
 ROUNDS = 30  # of impulses
-SWEEPS = 4  # over the collisions of a round
+SWEEPS = 10  # over the collisions of a round, at most
 ZONE_ROUNDS = 60
 TURN = (
     1.0  # [rad] by which a zone turns, at most: on straight ways, distances shrink to cos(TURN / 2), still above KEEP
@@ -27,7 +28,7 @@ TURN = (
 
 @dataclass
 class Resolved:
-    """x1 : (n, 3) where everything ends; collisions, zones, largest : what it took; clean : whether nothing collides."""
+    """x1 : (n, 3) where everything ends; collisions, zones, largest : what it took; clean : nothing collides."""
 
     x1: np.ndarray
     collisions: int = 0
@@ -51,14 +52,17 @@ def resolve(
     x1 = x1.copy()
     found = find_collisions(on, x0, x1, separation) if found is None else found
     result = Resolved(x1, collisions=len(found))
+    known = found
     while len(found) and result.rounds < ROUNDS:
         result.rounds += 1
         changed = _impulses(
-            found.vertex, found.weight, found.normal, x0, x1, inverse_mass, friction, on.cloth, gap, SWEEPS
+            known.vertex, known.weight, known.normal, x0, x1, inverse_mass, friction, on.cloth, gap, SWEEPS
         )
         if not changed.any():
             break
         found = _again(on, x0, x1, separation, changed, found)
+        if len(found):
+            known = _joined(known, found)
     if len(found):
         _zones(on, x0, x1, inverse_mass, separation, found, result)
     return result
@@ -75,12 +79,22 @@ def _again(on: Surfaces, x0, x1, separation, changed, before: Collisions) -> Col
     return Collisions(*(p[order] for p in parts))
 
 
+def _joined(before: Collisions, found: Collisions) -> Collisions:
+    """Those before and those found; of a pair that is in both, as it was found. The found ones have the last word."""
+    rows = np.concatenate([np.column_stack([c.kind, c.vertex]) for c in (found, before)])
+    _, first = np.unique(rows, axis=0, return_index=True)
+    still = np.sort(first[first >= len(found)]) - len(found)
+    return Collisions(
+        *(np.concatenate([getattr(before, k)[still], getattr(found, k)]) for k in Collisions.__dataclass_fields__)
+    )
+
+
 @kernel
 def _impulses(vertex, weight, normal, x0, x1, inverse_mass, friction, cloth, gap, sweeps):
     """Change x1 so that the features of each collision approach no further than the gap; (n,) bool, what was moved."""
     changed = np.zeros(x0.shape[0], np.bool_)
     u = np.empty(3)
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         moved = False
         for i in range(vertex.shape[0]):
             mobility = 0.0

@@ -19,7 +19,7 @@ def assert_one_path(kind: str, meshes: list[TriMesh]) -> None:
 
 
 def clean_frames(scene: Scene) -> Iterator[Frame]:
-    """The frames of a scene, none of which has an intersection: by the exact test, and by ipctk where it is installed."""
+    """The frames of a scene, none of which has an intersection: by the exact test, and by ipctk if it is there."""
     for frame in simulate(scene):
         cloths = [cloth.mesh.moved(state.x) for cloth, state in zip(scene.cloths, frame.states)]
         report = check(cloths, bodies=[body.mesh.moved(body.at(frame.t)) for body in scene.bodies])

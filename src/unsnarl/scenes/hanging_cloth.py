@@ -10,7 +10,7 @@ from unsnarl.simulation.scene import Cloth, Scene
 
 
 def build(vertices: int = 2_500, *, frames: int = 60) -> Scene:
-    """A sheet of 1 m, flat at first, held at two corners that are a little nearer to each other than its width; z up."""
+    """A sheet of 1 m, flat at first, held at two corners that come a little nearer to each other; z is up."""
     squares = max(2, round(np.sqrt(vertices)) - 1)
     flat = sheet((1.0, 1.0), (squares, squares), name="cloth")
     corners = sheet_corners((squares, squares))[2:]

@@ -139,8 +139,8 @@ class Scene:
     substeps  : time steps per frame; a step that fails is tried again in halves
     gravity   : [m/s^2], against the `up` axis ("x", "y" or "z")
     air       : how fast velocities fade in still air [1/s]
-    thickness : of the cloth [m]: nearer than that, cloth pushes cloth away; None: a quarter of the mean edge, or 5 mm if
-                that is less
+    thickness : of the cloth [m]: nearer than that, cloth pushes cloth away; None: a quarter of the mean edge, or 5 mm
+                if that is less
     friction  : Coulomb's coefficient between cloths
     resolver  : "zones": cloth never passes through cloth or body; "none": nothing holds it
     untangle  : a method that undoes tangles while simulating, or "none"
