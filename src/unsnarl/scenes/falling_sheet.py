@@ -27,7 +27,7 @@ def build(vertices: int = 10_000, *, frames: int = 40) -> Scene:
     tilt = np.radians(TILT)
     turn = np.array([[np.cos(tilt), 0, np.sin(tilt)], [0, 1, 0], [-np.sin(tilt), 0, np.cos(tilt)]])
     cloth = Cloth(flat.moved(flat.x @ turn + [0, 0, HEIGHT]), "jersey")
-    return Scene([cloth], [Body(sphere(RADIUS, 5120))], frames=frames, up="z", name="falling_sheet")
+    return Scene([cloth], [Body(sphere(RADIUS, 5120))], frames=frames, substeps=2, up="z", name="falling_sheet")
 
 
 def tangles(scene: Scene, x: np.ndarray) -> TangleReport:
