@@ -214,6 +214,25 @@ def _dot(a, b):
 
 
 @inlined
+def _precondition(chunk, inverse, r, kept, free, node, share, smooth, u):
+    """u = S (D^-1 r + P smooth) for a chunk of particles; returns its part of r . D^-1 r."""
+    sum_ = 0.0
+    for i in range(chunk * CHUNK, min(r.shape[0], (chunk + 1) * CHUNK)):
+        x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
+        sum_ += x * r[i, 0] + y * r[i, 1] + z * r[i, 2]
+        if smooth.shape[0] > 0:
+            for k in range(node.shape[1]):
+                c, q = 3 * node[i, k], share[i, k]
+                x += q * smooth[c]
+                y += q * smooth[c + 1]
+                z += q * smooth[c + 2]
+        if kept[i] > 0:
+            x, y, z = _through(free[i], x, y, z)
+        u[i, 0], u[i, 1], u[i, 2] = x, y, z
+    return sum_
+
+
+@inlined
 def _sum(part):
     total = 0.0
     for k in range(part.shape[0]):
@@ -299,25 +318,14 @@ def _solve(
     iterations = 0
     last = 1.0
     while True:
-        for c in prange(nodes):
-            _restrict(c, n_start, n_entry, share, r, rough)
-        for c in prange(3 * nodes):
-            smooth[c] = _dot(small[c], rough)
-        for chunk in prange(chunks):  # u = S (D^-1 + P small P^T) r
-            sum_ = 0.0
-            for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-                x, y, z = _through(inverse[i], r[i, 0], r[i, 1], r[i, 2])
-                sum_ += x * r[i, 0] + y * r[i, 1] + z * r[i, 2]
-                if nodes > 0:
-                    for k in range(node.shape[1]):
-                        c, q = 3 * node[i, k], share[i, k]
-                        x += q * smooth[c]
-                        y += q * smooth[c + 1]
-                        z += q * smooth[c + 2]
-                if kept[i] > 0:
-                    x, y, z = _through(free[i], x, y, z)
-                u[i, 0], u[i, 1], u[i, 2] = x, y, z
-            part[chunk] = sum_
+        if nodes > 0:
+            for c in prange(nodes):
+                _restrict(c, n_start, n_entry, share, r, rough)
+            for c in prange(3 * nodes):
+                smooth[c] = _dot(small[c], rough)
+        if nodes > 0 or iterations == 0:
+            for chunk in prange(chunks):
+                part[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
         if not (_sum(part) > goal and iterations < most):
             break
         for chunk in prange(coupled):
@@ -349,6 +357,8 @@ def _solve(
                     s[i, c] = w[i, c] + beta * s[i, c]
                     dv[i, c] += alpha * p[i, c]
                     r[i, c] -= alpha * s[i, c]
+            if nodes == 0:
+                part[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
     for chunk in prange(coupled):
         _couple(chunk, vertex, weight, block, dv, through)
     for chunk in prange(chunks):
