@@ -73,13 +73,31 @@ def _from(x, v, o):
 
 
 @inlined
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def _apart_along(w, shared, a0, a1, a2, b1, b2, enough):
+    """Whether all of face a is beyond all of face b along w, by `enough` times its length; corner 0 of b is the origin.
+
+    Where the faces share a corner, that is corner 0 of both, or a copy of it, which may be elsewhere.
+    """
+    enough *= np.sqrt(_dot(w, w))
+    first, low, high = _dot(w, a0), min(_dot(w, a1), _dot(w, a2)), max(_dot(w, b1), _dot(w, b2))
+    if shared == 1:
+        return low - max(high, 0.0) > enough and min(low, first) - high > enough
+    return min(low, first) - max(high, 0.0) > enough
+
+
+@inlined
 def faces_apart(x0, x1, moving, faces, ids, f, g, least, size):
     """True only if all features of faces f and g that share no vertex certainly keep farther apart than `least`.
 
-    The features move in straight lines from x0 to x1 if moving, else x1 is not looked at. One direction w is tried: if
-    along w everything of one face is beyond everything of the other at both times, it is so throughout, since
-    projections are linear in time. Where the faces share a corner o, one has its other two corners above o and the
-    other below: a feature without o then keeps its distance from o, and from all that lies on the other side.
+    The features move in straight lines from x0 to x1 if moving, else x1 is not looked at. Two directions are tried, from
+    centre to centre, and the normal of g: if along one of them everything of one face is beyond everything of the other
+    at both times, it is so throughout, since projections are linear in time. Where the faces share a corner o, one has its other two corners above o and the other below: a feature without o then keeps its
+    distance from o, and from all that lies on the other side.
     size : [m] no two points of faces whose boxes touch are farther apart than that; for the rounding
     """
     shared, i, j = _shared_corner(faces, ids, f, g)
@@ -89,25 +107,23 @@ def faces_apart(x0, x1, moving, faces, ids, f, g, least, size):
     g0, g1, g2 = faces[g, j], faces[g, (j + 1) % 3], faces[g, (j + 2) % 3]
     a0, a1, a2 = _from(x0, f0, g0), _from(x0, f1, g0), _from(x0, f2, g0)
     b1, b2 = _from(x0, g1, g0), _from(x0, g2, g0)
-    w0 = (a0[0] + a1[0] + a2[0]) - (b1[0] + b2[0])
-    w1 = (a0[1] + a1[1] + a2[1]) - (b1[1] + b2[1])
-    w2 = (a0[2] + a1[2] + a2[2]) - (b1[2] + b2[2])
-    enough = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2) * (least * (1.0 + 1e-9) + 1e-13 * size)
-    for later in range(2):
-        if later:
-            if not moving:
-                break
-            a0, a1, a2 = _from(x1, f0, g0), _from(x1, f1, g0), _from(x1, f2, g0)
-            b1, b2 = _from(x1, g1, g0), _from(x1, g2, g0)
-        first = w0 * a0[0] + w1 * a0[1] + w2 * a0[2]
-        low = min(w0 * a1[0] + w1 * a1[1] + w2 * a1[2], w0 * a2[0] + w1 * a2[1] + w2 * a2[2])
-        high = max(w0 * b1[0] + w1 * b1[1] + w2 * b1[2], w0 * b2[0] + w1 * b2[1] + w2 * b2[2])
-        if shared == 1:  # f0 is g0, the origin here, or a copy of it, which may be elsewhere
-            if not (low - max(high, 0.0) > enough and min(low, first) - high > enough):
-                return False
-        elif not min(low, first) - max(high, 0.0) > enough:
-            return False
-    return True
+    c0, c1, c2, d1, d2 = a0, a1, a2, b1, b2  # later
+    if moving:
+        c0, c1, c2 = _from(x1, f0, g0), _from(x1, f1, g0), _from(x1, f2, g0)
+        d1, d2 = _from(x1, g1, g0), _from(x1, g2, g0)
+    enough = least * (1.0 + 1e-9) + 1e-13 * size
+    w = (
+        (a0[0] + a1[0] + a2[0]) - (b1[0] + b2[0]),
+        (a0[1] + a1[1] + a2[1]) - (b1[1] + b2[1]),
+        (a0[2] + a1[2] + a2[2]) - (b1[2] + b2[2]),
+    )
+    if _apart_along(w, shared, a0, a1, a2, b1, b2, enough) and _apart_along(w, shared, c0, c1, c2, d1, d2, enough):
+        return True
+    if shared == 1:
+        return False
+    n = (b1[1] * b2[2] - b1[2] * b2[1], b1[2] * b2[0] - b1[0] * b2[2], b1[0] * b2[1] - b1[1] * b2[0])
+    w = n if _dot(w, n) > 0.0 else (-n[0], -n[1], -n[2])
+    return _apart_along(w, shared, a0, a1, a2, b1, b2, enough) and _apart_along(w, shared, c0, c1, c2, d1, d2, enough)
 
 
 @kernel
