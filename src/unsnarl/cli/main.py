@@ -102,4 +102,6 @@ def main() -> None:
     except OSError as error:
         code = _leave_quietly() if isinstance(error, BrokenPipeError) else _refuse(f"cannot go on: {error.strerror}")
         os._exit(code)
-    sys.exit(code)
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    os._exit(code)  # all files are closed; libraries that draw do not always find their end

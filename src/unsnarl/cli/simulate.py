@@ -69,6 +69,8 @@ def simulate(
             for line in recording.run():
                 made += 1
                 seconds += line["seconds"]
+                if line["frame"] == 0 and line["ef_pairs"]:
+                    _say(f"the start has {line['ef_pairs']:,} intersections (edges through faces): these may stay")
                 show(line)
         drawn = [x[-1].copy() for x in recording.positions()] if picture is not None else []
         with working("writing"):

@@ -1,7 +1,8 @@
 """Collisions: which features meet while all vertices move in straight lines from x0 to x1. None is missed.
 
 Features collide when they come nearer than the separation, or, if they were that near to begin with, when they lose a
-fifth of their distance: things that start close may stay so, and what keeps its distance never collides.
+fifth of their distance: things that start close may stay so, and what keeps its distance never collides. Features that
+touch exactly to begin with have no side to be kept on, and are let go.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from unsnarl.geometry.ccd import NO_COLLISION, apart_edge_edge, apart_point_tria
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import in_threads, kernel, thread_count
 
+TOUCHING = 1e-14  # distance, relative to the size of faces, that is none
 KEEP = 0.8  # share of the distance at the beginning that has to be left
 
 
@@ -105,11 +107,15 @@ def _sweep(
                     if apart_point_triangle(x0, x1, a, b, c, d, separation):
                         continue
                     near = KEEP * np.sqrt(point_triangle(x0, a, b, c, d)[0])
+                    if near <= TOUCHING * size:
+                        continue
                     t, v, w = point_triangle_ccd(x0, x1, a, b, c, d, min(separation, near))
                 else:
                     if apart_edge_edge(x0, x1, a, b, c, d, separation):
                         continue
                     near = KEEP * np.sqrt(edge_edge(x0, a, b, c, d)[0])
+                    if near <= TOUCHING * size:
+                        continue
                     t, v, w = edge_edge_ccd(x0, x1, a, b, c, d, min(separation, near))
                 if t == NO_COLLISION:
                     continue

@@ -62,6 +62,8 @@ CLEARLY = 1e-6  # share of an edge from its end, and speed relative to L, above 
 PAIR_BOUND = 2.0**-94
 PAIR_TOLERANCE = 2.0**-72
 PAIR_STEPS = 32
+RELEASE = 1e-9  # gap relative to L from which on doubles do again
+LOOKS = 4
 _AROUND = np.array([[1, 2, 0, 0], [1, 3, 0, 2]])  # the next corner around a triangle, and around a parallelogram
 
 
@@ -107,9 +109,13 @@ def point_triangle_ccd(x0, x1, p, a, b, c, separation):
     a1, b1, c1 = between(x1, p, a), between(x1, p, b), between(x1, p, c)
     if _apart(a0, b0, c0, c0, a1, b1, c1, c1, separation):
         return NO_COLLISION, 0.0, 0.0
-    t, v, w, clear = _first_contact(True, a0, b0, c0, c0, a1, b1, c1, c1, separation)
-    if not clear:
-        t, v, w = _first_touch(x0, x1, np.array([p, p, p]), np.array([a, b, c]), t)
+    t = v = w = 0.0
+    for _ in range(LOOKS):
+        t, v, w, done = _first_contact(True, a0, b0, c0, c0, a1, b1, c1, c1, separation, t)
+        if not done:
+            t, v, w, done = _first_touch(x0, x1, np.array([p, p, p]), np.array([a, b, c]), t)
+        if done:
+            break
     return t, v, w
 
 
@@ -123,9 +129,13 @@ def edge_edge_ccd(x0, x1, a, b, c, d, separation):
     a1, b1, c1, d1 = between(x1, a, c), between(x1, b, c), between(x1, a, d), between(x1, b, d)
     if _apart(a0, b0, c0, d0, a1, b1, c1, d1, separation):
         return NO_COLLISION, 0.0, 0.0
-    t, v, w, clear = _first_contact(False, a0, b0, c0, d0, a1, b1, c1, d1, separation)
-    if not clear:
-        t, v, w = _first_touch(x0, x1, np.array([a, b, a, b]), np.array([c, c, d, d]), t)
+    t = v = w = 0.0
+    for _ in range(LOOKS):
+        t, v, w, done = _first_contact(False, a0, b0, c0, d0, a1, b1, c1, d1, separation, t)
+        if not done:
+            t, v, w, done = _first_touch(x0, x1, np.array([a, b, a, b]), np.array([c, c, d, d]), t)
+        if done:
+            break
     return t, v, w
 
 
@@ -304,21 +314,24 @@ def _holds(height, end, enough):
 
 
 @inlined
-def _first_contact(triangle, a0, b0, c0, d0, a1, b1, c1, d1, separation):
-    """(t, v, w, clear): when the set comes within separation of the origin, and where; whether there is no doubt.
+def _first_contact(triangle, a0, b0, c0, d0, a1, b1, c1, d1, separation, t):
+    """(t, v, w, done): when the set comes within separation of the origin, and where; whether it is final.
 
-    a0, b0, c0, d0 : corners at time 0, a1, ... at time 1; the fourth of a triangle is the third again.
+    It is not where separation is 0 and they may as well pass each other closely.
+    a0, b0, c0, d0 : corners at time 0, a1, ... at time 1; the fourth of a triangle is the third again
+    t              : the time up to which there is a proof already
     """
     size = _size(a0, b0, c0, d0, a1, b1, c1, d1)
     enough = separation * LENGTH_BOUND + HEIGHT_BOUND * size + UNDERFLOW  # a height above this is above the separation
     close = enough + TOLERANCE * size
-    t, longest, approach = 0.0, 1.0, 0.0
-    a, b, c, d = a0, b0, c0, d0
+    longest, approach, given_up = 1.0, 0.0, True
+    a, b, c, d = _moved(a0, a1, t), _moved(b0, b1, t), _moved(c0, c1, t), _moved(d0, d1, t)
     n, v, w = _nearest(triangle, a, b, c)
     for _ in range(STEPS):
         ga, gb, gc, gd = dot(n, a), dot(n, b), dot(n, c), dot(n, d)
         low = _least(ga, gb, gc, gd)
         if not low > close:
+            given_up = False
             break
         ha, hb, hc, hd = dot(n, a1), dot(n, b1), dot(n, c1), dot(n, d1)
         left = 1.0 - t
@@ -347,11 +360,13 @@ def _first_contact(triangle, a0, b0, c0, d0, a1, b1, c1, d1, separation):
         elif later == 1.0:
             return NO_COLLISION, v2, w2, True
         if not later > t:
+            given_up = False
             break
         longest = 8.0 * hope
         t, a, b, c, d, n, v, w = later, a2, b2, c2, d2, m, v2, w2
     inside = min(min(v, w), 1.0 - v - w if triangle else 1.0 - max(v, w))
-    return t, v, w, separation > 0.0 or (inside > CLEARLY and approach > CLEARLY * size)
+    clear = inside > CLEARLY and approach > CLEARLY * size
+    return t, v, w, given_up or separation > 0.0 or clear
 
 
 @kernel
@@ -425,8 +440,8 @@ def _way(feature, at, spare, n):
 
 @kernel
 def _share(n, now, last, size, v, w):
-    """(share, expected): for which share of the time that is left direction n keeps the corners ahead, 0 if not at all,
-    and for which it would if only the point (v, w) of the set mattered.
+    """(share, expected, low): for which share of the time that is left direction n keeps the corners ahead, 0 if not at
+    all; for which it would if only the point (v, w) of the set mattered; and how far ahead they are, relative to size.
 
     now, last : (m, 3, 2) corners now and at time 1
     """
@@ -436,12 +451,12 @@ def _share(n, now, last, size, v, w):
     for c in range(now.shape[0]):
         height, end = _dot_pairs(n, now[c])[0], _dot_pairs(n, last[c])[0]
         if not height > PAIR_TOLERANCE * size * length:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         if not end > bound:
             share = min(share, (1.0 - 2.0**-40) * (height - bound) / (height - end))
         low = min(low, height)
         approach += (1.0 - v - w if c == 0 else (v if c == 1 else (w if c == 2 else 0.0))) * (height - end)
-    return share, 1.0 if approach <= low else low / approach
+    return share, 1.0 if approach <= low else low / approach, low / (size * length)
 
 
 @kernel
@@ -475,7 +490,7 @@ def _rounded(a):
 
 @kernel
 def _first_touch(x0, x1, i, j, t):
-    """(t, v, w) as `_first_contact` for separation 0, in pairs of doubles, from a time t up to which there is a proof.
+    """(t, v, w, done) as `_first_contact` for separation 0, in pairs of doubles, until they are apart again.
 
     Of the ways to all corners, borders and the plane of the set, the one that keeps the corners ahead for longest is
     taken, and followed as it turns.
@@ -502,14 +517,16 @@ def _first_touch(x0, x1, i, j, t):
             v, w = nearest_on_parallelogram(a, minus(b, a), minus(c, a))
         left = _less((1.0, 0.0), time)
         _way(feature, now, spare, n)
-        share, expected = _share(n, now, last, size, v, w)
+        share, expected, low = _share(n, now, last, size, v, w)
+        if low > RELEASE:
+            return max(t, time[0] - 2.0**-53), v, w, False
         if share < 0.5 * expected:
             later = _plus(time, _times((0.999 * expected, 0.0), left)) if expected < 1.0 else (1.0, 0.0)
             _corners(first, last, later, then)
             _way(feature, then, spare, turned)
             if _turns_pairs(n, now, turned, then, size):
                 if expected == 1.0:
-                    return NO_COLLISION, v, w
+                    return NO_COLLISION, v, w, True
                 time = later
                 continue
         if share < 0.5 * expected or share == 0.0:
@@ -519,8 +536,8 @@ def _first_touch(x0, x1, i, j, t):
                 if other > share:
                     feature, share = f, other
         if share == 1.0:
-            return NO_COLLISION, v, w
+            return NO_COLLISION, v, w, True
         if share == 0.0 or not 1e-60 < size < 1e60:
             break
         time = _plus(time, _times((share, 0.0), left))
-    return max(t, time[0] if time[1] >= 0.0 else time[0] - 2.0**-53), v, w
+    return max(t, time[0] if time[1] >= 0.0 else time[0] - 2.0**-53), v, w, True

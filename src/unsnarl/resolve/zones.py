@@ -28,7 +28,13 @@ TURN = (
 
 @dataclass
 class Resolved:
-    """x1 : (n, 3) where everything ends; collisions, zones, largest : what it took; clean : nothing collides."""
+    """What came of it.
+
+    x1 : (n, 3) where everything ends
+    collisions, rounds, zones, largest : what it took
+    clean : whether nothing collides
+    stuck : whether that is because things that cannot be moved are in each other's way
+    """
 
     x1: np.ndarray
     collisions: int = 0
@@ -36,6 +42,7 @@ class Resolved:
     zones: int = 0
     largest: int = 0
     clean: bool = True
+    stuck: bool = False
 
 
 def resolve(
@@ -147,9 +154,11 @@ def _zones(on: Surfaces, x0, x1, inverse_mass, separation, found: Collisions, re
     for _ in range(ZONE_ROUNDS):
         movable = (inverse_mass[found.vertex] > 0).any(axis=1)
         if not movable.any():  # what is left is between things that cannot be moved
+            result.stuck = True
             break
         grown, any_grown = _unite(parent, found.vertex[movable])
         if not any_grown:  # a zone holds things that cannot be moved, and that do not move as one
+            result.stuck = True
             break
         changed = _rigid(parent, grown, x0, wish, x1, inverse_mass)
         found = _again(on, x0, x1, separation, changed, found)

@@ -51,6 +51,8 @@ class Cloth:
         if (np.abs(np.linalg.det(self.mesh.rest)) <= 1e-12 * np.abs(self.mesh.rest).max() ** 2).any():
             f = int(np.argmin(np.abs(np.linalg.det(self.mesh.rest))))
             raise BadInput(f"{name}: face {f} has no area at rest")
+        if not isinstance(self.flat, (bool, np.bool_)):
+            raise BadInput(f"{name}: flat must be true or false, not {self.flat!r}")
         if isinstance(self.pins, str):
             if self.pins != "boundary":
                 raise BadInput(f"{name}: pins are vertices or 'boundary', not {self.pins!r}")
@@ -60,7 +62,7 @@ class Cloth:
             if pins.size and (pins.ndim != 1 or pins.dtype.kind not in "iu"):
                 raise BadInput(f"{name}: pins must be a list of whole numbers")
             if pins.size and (pins.min() < 0 or pins.max() >= n):
-                raise BadInput(f"{name}: a pin is not one of the {n} vertices")
+                raise BadInput(f"{name}: pin {pins[(pins < 0) | (pins >= n)][0]} is not one of the {n} vertices")
             if len(np.unique(pins)) != len(pins):
                 raise BadInput(f"{name}: a vertex is pinned twice")
             fix(self, "pins", ints(pins.reshape(-1)))
@@ -163,6 +165,12 @@ class Scene:
 
     def __post_init__(self):
         fix = object.__setattr__
+        if self.cloths is None or isinstance(self.cloths, str) or isinstance(self.bodies, str):
+            raise BadInput(f"{self.name}: cloths and bodies are lists of Cloth and Body")
+        if not isinstance(self.name, str):
+            raise BadInput(f"a scene's name must be text, not {self.name!r}")
+        if self.wind is not None and not isinstance(self.wind, Wind):
+            raise BadInput(f"{self.name}: wind must be a Wind, not {type(self.wind).__name__}")
         cloths = [self.cloths] if isinstance(self.cloths, (Cloth, TriMesh)) else list(self.cloths)
         bodies = [self.bodies] if isinstance(self.bodies, (Body, TriMesh, Frames)) else list(self.bodies)
         fix(self, "cloths", tuple(c if isinstance(c, Cloth) else Cloth(c) for c in cloths))

@@ -37,7 +37,9 @@ COUNTED = (
 _CARRIED = ("x", "v", "push", "released", "pull")  # from step to step
 ROUNDS = 4  # of contact and solve in a step, at most
 FEW = 0.01  # collisions per vertex that are left to the resolver without another round
-HALVINGS = 6  # of a step that fails, at most
+HALVINGS = 5  # of a step that fails, at most
+STUCK = 2  # the same where pins and bodies leave no room, so that no step would be small enough
+TEAR = 1.3  # times as long as it was, and as it is at rest, an edge gets in a step that does not fail
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +154,16 @@ class Simulator:
 
     def _advance(self, t0: float, t1: float, depth: int, counts: dict) -> None:
         try:
-            self._step(t0, t1, counts, last=depth == HALVINGS)
+            self._step(t0, t1, counts, depth)
         except StepFailed:
             counts["halvings"] += 1
             middle = 0.5 * (t0 + t1)
             self._advance(t0, middle, depth + 1, counts)
             self._advance(middle, t1, depth + 1, counts)
 
-    def _step(self, t0: float, t1: float, counts: dict, last: bool) -> None:
-        """One time step; `last`: it cannot be halved any more, and ends as well as it can."""
+    def _step(self, t0: float, t1: float, counts: dict, depth: int) -> None:
+        """One time step, halved `depth` times; one that cannot be halved any more ends as well as it can."""
+        last = depth == HALVINGS
         scene, system, h = self.scene, self.system, t1 - t0
         x, v, n = self.x, self.v, len(self.x)
         everything = self._with_bodies(x, t0)
@@ -235,9 +238,12 @@ class Simulator:
                 self.surfaces, everything, expected, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
                 GAP * scene.thickness, found,
             )  # fmt: skip
-            if not done.clean and not last:
+            if depth < (STUCK if done.stuck else HALVINGS) and (
+                not done.clean or _tears(x, done.x1, system.mesh.edges, self.edge_length)
+            ):
                 raise StepFailed
             moved = (done.x1[:n] != x1).any(axis=1)
+            after[moved] = 0.0
             x1 = done.x1[:n].copy()
             v1[moved] = (x1[moved] - x[moved]) / h
             counts["collisions"] += done.collisions
@@ -277,6 +283,8 @@ class Simulator:
 
 def simulate(scene: Scene) -> Iterator[Frame]:
     """Frames 0 to scene.frames - 1, each as soon as it is simulated."""
+    if not isinstance(scene, Scene):
+        raise BadInput(f"expected a Scene to simulate (read_scene reads one from a file), got {type(scene).__name__}")
     simulator = Simulator(scene)
     yield simulator.frame()
     while simulator.number < scene.frames - 1:
@@ -290,7 +298,7 @@ def _along(impulse, normal) -> np.ndarray:
 
 @kernel
 def _tears(x0, x1, edges, rest):
-    """Whether an edge gets twice as long in one step as it was, and as it is at rest."""
+    """Whether an edge gets more than TEAR times as long in one step as it was, and as it is at rest."""
     for e in range(edges.shape[0]):
         i, j = edges[e, 0], edges[e, 1]
         before, after = rest[e] * rest[e], 0.0
@@ -298,7 +306,7 @@ def _tears(x0, x1, edges, rest):
         for c in range(3):
             now += (x0[i, c] - x0[j, c]) ** 2
             after += (x1[i, c] - x1[j, c]) ** 2
-        if after > 4.0 * max(before, now):
+        if after > TEAR * TEAR * max(before, now):
             return True
     return False
 
