@@ -210,7 +210,7 @@ def test_open_surface_has_two_sides():
     up = np.sign(np.cross(x[faces[0, 1]] - x[faces[0, 0]], x[faces[0, 2]] - x[faces[0, 0]])[2])
     rng = np.random.default_rng(2)
     points = rng.uniform(0, 4, (200, 3)) - [0, 0, 2]
-    face, weight, normal, distance = query(mesh, points)
+    _, _, normal, distance = query(mesh, points)
     np.testing.assert_allclose(distance, up * points[:, 2], atol=1e-12)
     np.testing.assert_allclose(normal, np.tile([0, 0, up], (200, 1)), atol=1e-9)
     beside = query(mesh, [[6.0, 2.0, 0.0], [6.0, 2.0, up], [6.0, 2.0, -up]])

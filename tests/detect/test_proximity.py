@@ -28,7 +28,7 @@ def assert_pairs_are_right(mesh, cloth, x, x1, thickness):
     assert rows(found) == sorted(expected)
     scale = np.abs(x).max() + np.abs(x1).max()
     for i, pair in enumerate(rows(found)):
-        weight, normal, distance, limit = expected[pair]
+        weight, _, distance, limit = expected[pair]
         np.testing.assert_allclose(found.weight[i], weight, atol=1e-12)
         if np.linalg.norm(weight @ x[list(pair[1:])]) > 1e-9 * scale:
             np.testing.assert_allclose(found.distance[i], distance, atol=1e-12 * scale)
@@ -128,7 +128,7 @@ def test_a_flat_sheet_is_not_near_itself():
 
 
 def test_one_sheet_over_another_is_near_in_each_vertex():
-    """Every vertex of one that is over the other is near one of its faces, at the height of the sheet, or at an edge."""
+    """Every vertex of one over the other is near one of its faces, at the height of the sheet, or at an edge."""
     x, faces = grid(5, 5)
     mesh = combine([TriMesh(x, faces), TriMesh(x + [0.31, 0.22, 0.1], faces)])
     found = find_proximity(surfaces(mesh, len(mesh.x)), mesh.x, mesh.x, np.full(len(mesh.x), 0.2))

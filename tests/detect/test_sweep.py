@@ -252,7 +252,7 @@ def test_what_moves_as_one_never_collides():
 
 
 def pairs_within(x0, x1, faces, ids, least):
-    """Pairs of features of two faces that come within `least`, exactly; the fast test goes first, as it never misses."""
+    """Pairs of features of two faces that come within `least`, exactly; the fast test goes first: it never misses."""
     found = []
     for (kind, *corners), _ in oracles.collisions_of(x0, x1, faces, ids, len(x0), least, np.inf):
         if oracles.first_contact(x0[corners], x1[corners], kind == 0, least) is not None:
@@ -325,7 +325,7 @@ def test_faces_apart_rules_out_what_is_clearly_apart():
 
 
 def test_copies_that_drift_apart_are_not_ruled_out():
-    """The copy of a shared corner has wandered into the other face, through the plane that parts the rest of the two."""
+    """The copy of a shared corner has wandered into the other face, through the plane between the rest of the two."""
     x = np.array([[0, 0, -3], [-1, 0, 1], [1, 0, 1], [0, 0, 0], [0, -1, -1], [0.2, 1, -1.0]])
     mesh = TriMesh(x, np.array([[0, 1, 2], [3, 4, 5]]), origin=np.array([0, 1, 2, 0, 4, 5]))
     on = surfaces(mesh, 6)

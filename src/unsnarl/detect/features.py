@@ -94,10 +94,11 @@ def _apart_along(w, shared, a0, a1, a2, b1, b2, enough):
 def faces_apart(x0, x1, moving, faces, ids, f, g, least, size):
     """True only if all features of faces f and g that share no vertex certainly keep farther apart than `least`.
 
-    The features move in straight lines from x0 to x1 if moving, else x1 is not looked at. Two directions are tried, from
-    centre to centre, and the normal of g: if along one of them everything of one face is beyond everything of the other
-    at both times, it is so throughout, since projections are linear in time. Where the faces share a corner o, one has its other two corners above o and the other below: a feature without o then keeps its
-    distance from o, and from all that lies on the other side.
+    The features move in straight lines from x0 to x1 if moving, else x1 is not looked at. Two directions are tried:
+    from centre to centre, and the normal of g. If along one of them everything of one face is beyond everything of the
+    other at both times, it is so throughout, since projections are linear in time. Where the faces share a corner o,
+    one has its other two corners above o and the other below: a feature without o then keeps its distance from o, and
+    from all that lies on the other side.
     size : [m] no two points of faces whose boxes touch are farther apart than that; for the rounding
     """
     shared, i, j = _shared_corner(faces, ids, f, g)
