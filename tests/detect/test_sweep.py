@@ -333,7 +333,7 @@ def test_copies_that_drift_apart_are_not_ruled_out():
     assert not faces_apart(x, x, True, mesh.faces, on.ids, 1, 0, 0.1, 20.0)
 
 
-@pytest.mark.parametrize("scale", [1e-170, 1e-155, 1e-6, 1e150])
+@pytest.mark.parametrize("scale", [1e-170, 1e-155, 1e-90, 1e-6, 1e150])
 def test_extreme_sizes(scale):
     """Where squares overflow or vanish, the test of one pair has to give up; of what it then calls a collision, only
     that is ruled out which certainly is none."""
