@@ -4,7 +4,6 @@ By hand, then invariants, then exact arithmetic (`oracles.first_contact`), other
 as a second opinion. A kind of queries is a function (triangle, rng, k) -> x0, x1 of shape (k, 4, 3).
 """
 
-from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from multiprocessing import get_context
 
@@ -414,8 +413,8 @@ def test_ten_million(capsys):
         (kind, triangle, seed) for kind, n in PROOF.items() for triangle in (True, False) for seed in range(n // PART)
     ]
     assert len(jobs) * PART == 10_000_000
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=40) as pool:
-        results = list(pool.map(_prove, jobs))
+    with get_context("spawn").Pool(2, maxtasksperchild=40) as pool:  # ProcessPoolExecutor hangs with that: gh-115634
+        results = pool.map(_prove, jobs, chunksize=1)
     with capsys.disabled():
         for kind in PROOF:
             n, found, doubted, judged, false = np.sum([r[1:] for r in results if r[0] == kind], axis=0)

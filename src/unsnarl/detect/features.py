@@ -83,7 +83,10 @@ def _apart_along(w, shared, a0, a1, a2, b1, b2, enough):
 
     Where the faces share a corner, that is corner 0 of both, or a copy of it, which may be elsewhere.
     """
-    enough *= np.sqrt(_dot(w, w))
+    square = _dot(w, w)
+    if not square > 1e-280:  # too short: what follows could vanish
+        return False
+    enough *= np.sqrt(square)
     first, low, high = _dot(w, a0), min(_dot(w, a1), _dot(w, a2)), max(_dot(w, b1), _dot(w, b2))
     if shared == 1:
         return low - max(high, 0.0) > enough and min(low, first) - high > enough

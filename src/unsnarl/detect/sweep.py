@@ -1,8 +1,7 @@
 """Collisions: which features meet while all vertices move in straight lines from x0 to x1. None is missed.
 
 Features collide when they come nearer than the separation, or, if they were that near to begin with, when they lose a
-fifth of their distance: things that start close may stay so, and what keeps its distance never collides. Features that
-touch exactly to begin with have no side to be kept on, and are let go.
+fifth of their distance: things that start close may stay so, and what keeps its distance never collides.
 """
 
 from __future__ import annotations
@@ -42,11 +41,14 @@ class Collisions:
         return len(self.kind)
 
 
-def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray | None = None) -> Collisions:
+def find_collisions(
+    on: Surfaces, x0, x1, separation: float, changed: np.ndarray | None = None, let_go: bool = False
+) -> Collisions:
     """All collisions between x0 and x1 (n, 3) [m].
 
     separation : [m]
     changed    : (n,) bool, vertices to look at: pairs of features without one of these are left out
+    let_go     : leave out features that touch exactly at x0: they have no side to be kept on
     """
     mesh, bvh = on.mesh, on.bvh
     bvh.refit(x0, mesh.faces, x1, 0.5 * separation * (1 + 1e-9))
@@ -61,8 +63,8 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
 
     def part(k):
         return _sweep(
-            x0, x1, separation, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box, bvh.start,
-            bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed, wanted, k, parts,
+            x0, x1, separation, TOUCHING * size if let_go else -1.0, size, mesh.faces, on.ids, on.owned, bvh.order,
+            bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed, wanted, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
@@ -76,8 +78,8 @@ def find_collisions(on: Surfaces, x0, x1, separation: float, changed: np.ndarray
 
 @kernel
 def _sweep(
-    x0, x1, separation, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth, partly,
-    changed, wanted, part, parts,
+    x0, x1, separation, touching, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active,
+    cloth, partly, changed, wanted, part, parts,
 ):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
@@ -107,14 +109,14 @@ def _sweep(
                     if apart_point_triangle(x0, x1, a, b, c, d, separation):
                         continue
                     near = KEEP * np.sqrt(point_triangle(x0, a, b, c, d)[0])
-                    if near <= TOUCHING * size:
+                    if near <= touching:
                         continue
                     t, v, w = point_triangle_ccd(x0, x1, a, b, c, d, min(separation, near))
                 else:
                     if apart_edge_edge(x0, x1, a, b, c, d, separation):
                         continue
                     near = KEEP * np.sqrt(edge_edge(x0, a, b, c, d)[0])
-                    if near <= TOUCHING * size:
+                    if near <= touching:
                         continue
                     t, v, w = edge_edge_ccd(x0, x1, a, b, c, d, min(separation, near))
                 if t == NO_COLLISION:

@@ -106,6 +106,14 @@ def nearest_on_parallelogram(a, e, g):
         return v, w
     r = combine(a, e, g, v, w)
     best = dot(r, r)
+    n = cross(e, g)  # not cancelled out as the determinant is: edges that cross at a tiny angle
+    nn = dot(n, n)
+    v1, w1 = dot(n, cross(g, a)), dot(n, cross(a, e))
+    if v1 > 0.0 and w1 > 0.0 and v1 < nn and w1 < nn:
+        r = combine(a, e, g, v1 / nn, w1 / nn)
+        d = dot(r, r)
+        if d < best:
+            best, v, w = d, v1 / nn, w1 / nn
     for corner in range(4):
         if corner < 2:
             w1 = float(corner)

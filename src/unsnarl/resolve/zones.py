@@ -57,7 +57,7 @@ def resolve(
     found        : the collisions, from `find_collisions` with this separation, if they are known
     """
     x1 = x1.copy()
-    found = find_collisions(on, x0, x1, separation) if found is None else found
+    found = find_collisions(on, x0, x1, separation, let_go=True) if found is None else found
     result = Resolved(x1, collisions=len(found))
     known = found
     while len(found) and result.rounds < ROUNDS:
@@ -77,7 +77,7 @@ def resolve(
 
 def _again(on: Surfaces, x0, x1, separation, changed, before: Collisions) -> Collisions:
     """Collisions after `changed` vertices (n,) bool moved; those before that have none of these are still there."""
-    found = find_collisions(on, x0, x1, separation, changed)
+    found = find_collisions(on, x0, x1, separation, changed, let_go=True)
     still = ~changed[before.vertex].any(axis=1)
     if not still.any():
         return found

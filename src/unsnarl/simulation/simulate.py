@@ -223,7 +223,7 @@ class Simulator:
             if scene.resolver == "none":
                 break
             expected = self._with_bodies(x1, t1)
-            found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness)
+            found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness, let_go=True)
             press = _along(impulse, normal)
             pulled = (press < 0.0) & np.any([t.on & t.ahead for t in touches], axis=0) if touches else spared
             trouble = len(found) + int(pulled.sum())
