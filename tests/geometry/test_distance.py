@@ -34,7 +34,7 @@ def exact(x, triangle):
 
 def check(x, triangle, got):
     size = np.ptp(x, axis=0).max()
-    assert np.sqrt(got[0]) == pytest.approx(exact(x, triangle), abs=1e-13 * size)
+    assert np.sqrt(got[0]) == pytest.approx(exact(x, triangle), abs=1e-14 * size)
     if triangle:
         parts = got[1:]
         assert parts.sum() == pytest.approx(1, abs=1e-15)

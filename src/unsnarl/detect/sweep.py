@@ -64,7 +64,8 @@ def find_collisions(
     def part(k):
         return _sweep(
             x0, x1, separation, TOUCHING * size if let_go else -1.0, size, mesh.faces, on.ids, on.owned, bvh.order,
-            bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed, wanted, k, parts,
+            bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed,
+            wanted, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
