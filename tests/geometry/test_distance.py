@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import oracles
-from unsnarl.geometry.distance import edge_edge, point_triangle
+from unsnarl.geometry.distance import FLAT, edge_edge, point_triangle
 from unsnarl.jit import kernel
 
 grid = st.integers(-2, 2).map(float)
@@ -34,7 +34,7 @@ def exact(x, triangle):
 
 def check(x, triangle, got):
     size = np.ptp(x, axis=0).max()
-    assert np.sqrt(got[0]) == pytest.approx(exact(x, triangle), abs=1e-14 * size)
+    assert np.sqrt(got[0]) == pytest.approx(exact(x, triangle), abs=4 * 2**-53 / np.sqrt(FLAT) * size)
     if triangle:
         parts = got[1:]
         assert parts.sum() == pytest.approx(1, abs=1e-15)

@@ -13,7 +13,8 @@ import numpy as np
 from unsnarl.jit import inlined, kernel
 
 # Squared sine of an angle below which the linear system is not trusted alone. Its weights are off by about 2^-53 over
-# this, and the distance by the square of that.
+# this, along a direction in which the distance changes by the angle: a distance of zero is off by 2^-53 over the angle,
+# relative to the size, and a larger one by the square of that.
 FLAT = 1e-10
 
 
