@@ -7,10 +7,10 @@ import pytest
 
 import unsnarl as us
 from unsnarl.energies.materials import MATERIALS
+from unsnarl.io.toml_lines import line_of, lines_of_keys
 from unsnarl.mesh.primitives import sheet
 from unsnarl.simulation.scene import RESOLVERS
 from unsnarl.simulation.scene_file import read_scene, read_scene_file
-from unsnarl.simulation.toml_lines import line_of, lines_of_keys
 
 WHOLE = """\
 name = "curtain and cloak"

@@ -7,17 +7,13 @@ comes out as one `BadInput` that names the file, the line and the key: `drape.to
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BeforeValidator, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from unsnarl.energies.materials import MATERIALS, Material
@@ -25,10 +21,10 @@ from unsnarl.errors import BadInput
 from unsnarl.io import Frames, read_frames, read_mesh, sequence
 from unsnarl.io.corners import same_polygons
 from unsnarl.io.indices import read_indices
+from unsnarl.io.tables import Table, TableReader, only
 from unsnarl.mesh import TriMesh, primitives, split_non_manifold
 from unsnarl.mesh.rest import rest_from_positions, rest_from_uv
 from unsnarl.simulation.scene import Body, Cloth, Scene, Wind, between_frames
-from unsnarl.simulation.toml_lines import line_of, lines_of_keys
 
 _LONG = 3600.0  # for how long a body keeps its velocity [s]
 
@@ -58,35 +54,6 @@ def read_scene_file(path: str | Path) -> SceneFile:
 # --- what may be in a file ---
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, table: Any) -> Any:
-        if not isinstance(table, dict):
-            raise PydanticCustomError("table", "must be a table")
-        for key in table:
-            if key not in cls.model_fields:
-                near = get_close_matches(key, cls.model_fields, 1)
-                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(cls.model_fields)}"
-                raise PydanticCustomError("unknown", "is not known; {hint}", {"key": key, "hint": hint})
-        return table
-
-    def given(self, *keys: str) -> dict[str, Any]:
-        """Those of the keys that are in the file, with their values."""
-        return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
-
-
-def _only(*allowed: str):
-    def check(value: Any) -> Any:
-        if value not in allowed:
-            raise PydanticCustomError("choice", f"must be {' or '.join(map(repr, allowed))}")
-        return value
-
-    return BeforeValidator(check)
-
-
 def _pins(value: Any) -> Any:
     """A name, whole numbers, or {box = [[x, y, z], [x, y, z]]}, which becomes an array (2, 3)."""
     if isinstance(value, str) or (isinstance(value, list) and all(type(v) is int for v in value)):
@@ -109,33 +76,33 @@ Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
 Triple = Annotated[list[float], Field(min_length=3, max_length=3)]
 
 
-class _Sheet(_Table):
+class _Sheet(Table):
     size: Pair
     resolution: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
     edge: float | None = None
-    diagonals: Annotated[str, _only("alternating", "parallel")] = "alternating"
+    diagonals: Annotated[str, only("alternating", "parallel")] = "alternating"
 
 
-class _Sphere(_Table):
+class _Sphere(Table):
     radius: float
     center: Triple = (0.0, 0.0, 0.0)
     triangles: int = 1280
 
 
-class _Box(_Table):
+class _Box(Table):
     size: Triple
     resolution: Annotated[list[int], Field(min_length=3, max_length=3)] | None = None
     edge: float | None = None
 
 
-class _Wind(_Table):
+class _Wind(Table):
     velocity: Triple | None = None
     drag: float | None = None
     lift: float | None = None
     gusts: float | None = None
 
 
-class _Placed(_Table):
+class _Placed(Table):
     """What cloths and bodies have in common."""
 
     name: str | None = None
@@ -166,17 +133,17 @@ class _Body(_Placed):
 
 
 _figures = {field.name: (float | None, None) for field in fields(Material)[1:]}
-_Material = create_model("_Material", __base__=_Table, like=(str | None, None), **_figures)
+_Material = create_model("_Material", __base__=Table, like=(str | None, None), **_figures)
 
 
-class _File(_Table):
+class _File(Table):
     name: str | None = None
     output: str | None = None
     frames: int | None = None
     fps: float | None = None
     substeps: int | None = None
     gravity: float | None = None
-    up: Annotated[str, _only("x", "y", "z")] = "y"  # here, because sheets are laid across it
+    up: Annotated[str, only("x", "y", "z")] = "y"  # here, because sheets are laid across it
     air: float | None = None
     thickness: float | None = None
     friction: float | None = None
@@ -188,102 +155,67 @@ class _File(_Table):
     body: list[_Body] = Field(default_factory=list)
 
 
-_SAID = {
-    "missing": "is missing",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a finite number",
-    "string_type": "must be text in quotes",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "dict_type": "must be a table",
-}
-
-
 # --- from tables to a scene ---
 
 
-class _Reader:
+class _Reader(TableReader):
     """One file. `key` is where something stands: ("cloth", 0, "mesh")."""
 
     def __init__(self, path: Path):
-        self.path = path
+        super().__init__(path)
         self.inputs = [path]
-        self.lines: dict = {}
 
     def read(self) -> SceneFile:
-        content = self._toml()
-        try:
-            file = _File.model_validate(content)
-        except ValidationError as error:
-            raise self._from_pydantic(error) from None
+        file = self.validated(_File, self.toml())
         keys = ("frames", "fps", "substeps", "gravity", "up", "air", "thickness", "friction", "resolver", "untangle")
         name = self.path.stem if file.name is None else file.name
         materials = self._materials(file.materials)
         frame_rate = file.given("fps").get("fps", Scene.fps)
         if not file.cloth:
-            raise self._trouble((), "there is no cloth in it: it needs a table [[cloth]]")
+            raise self.trouble((), "there is no cloth in it: it needs a table [[cloth]]")
         if not frame_rate > 0:
-            raise self._trouble(("fps",), f"must be a positive number, not {frame_rate}")
+            raise self.trouble(("fps",), f"must be a positive number, not {frame_rate}")
         cloths = [self._cloth(("cloth", k), c, file.up, frame_rate, materials) for k, c in enumerate(file.cloth)]
         bodies = [self._body(("body", k), b, file.up, frame_rate) for k, b in enumerate(file.body)]
         wind = None
         if file.wind is not None:
-            with self._blame(("wind",), "wind", file.wind):
+            with self.blame(("wind",), "wind", file.wind):
                 wind = Wind(**file.wind.given("velocity", "drag", "lift", "gusts"))
-        with self._blame((), name, file):
+        with self.blame((), name, file):
             scene = Scene(cloths, bodies, wind, **file.given(*keys), name=name)
         output = file.output
         if output is not None:
             output = str(self._file(output)) + ("/" if output.endswith(("/", "\\")) else "")
         return SceneFile(scene, output, tuple(self.inputs))
 
-    def _toml(self) -> dict:
-        try:
-            text = self.path.read_bytes().decode()
-        except OSError as error:
-            raise BadInput(f"{self.path}: cannot be read: {error.strerror or error}") from None
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{self.path}: is not text in UTF-8 (byte {error.start})") from None
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            said = re.fullmatch(r"(.*) \(at (.*)\)", str(error), re.DOTALL)
-            what, where = said.groups() if said else (str(error), "some place")
-            raise BadInput(f"{self.path}: {where}: not TOML: {what[:1].lower()}{what[1:]}") from None
-        except RecursionError:
-            raise BadInput(f"{self.path}: not TOML: it is nested too deeply") from None
-        self.lines = lines_of_keys(text)
-        return content
-
     # --- materials ---
 
-    def _materials(self, tables: dict[str, _Table]) -> dict[str, Material]:
+    def _materials(self, tables: dict[str, Table]) -> dict[str, Material]:
         """All materials: the file's own go before those of the library."""
         known = dict(MATERIALS)
         for name in tables:
             known[name] = self._material(name, tables, ())
         return known
 
-    def _material(self, name: str, tables: dict[str, _Table], waiting: tuple[str, ...]) -> Material:
+    def _material(self, name: str, tables: dict[str, Table], waiting: tuple[str, ...]) -> Material:
         """An own material; those `waiting` are like it."""
         key, table = ("materials", name), tables[name]
         values = {k: v for k, v in table.given(*type(table).model_fields).items() if k != "like"}
         if table.like is None:
             missing = [f.name for f in fields(Material)[1:] if f.name != "damping" and f.name not in values]
             if missing:
-                raise self._trouble(key, f"{', '.join(missing)}: missing; or say which material it is like")
-            with self._blame(key, f"material {name}", table):
+                raise self.trouble(key, f"{', '.join(missing)}: missing; or say which material it is like")
+            with self.blame(key, f"material {name}", table):
                 return Material(name, **values)
         if table.like == name and name in MATERIALS:
             base = MATERIALS[name]
         elif table.like in (name, *waiting):
-            raise self._trouble((*key, "like"), f"goes in a circle: {' like '.join((*waiting, name, table.like))}")
+            raise self.trouble((*key, "like"), f"goes in a circle: {' like '.join((*waiting, name, table.like))}")
         elif table.like in tables:
             base = self._material(table.like, tables, (*waiting, name))
         else:
             base = self._chosen((*key, "like"), table.like, {**MATERIALS, **tables})
-        with self._blame(key, f"material {name}", table):
+        with self.blame(key, f"material {name}", table):
             return replace(base, name=name, **values)
 
     def _chosen(self, key: tuple, name: str, known: dict) -> Any:
@@ -291,19 +223,19 @@ class _Reader:
             return known[name]
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
-        raise self._trouble(key, f"there is no material {name!r}; {hint}")
+        raise self.trouble(key, f"there is no material {name!r}; {hint}")
 
     # --- cloths and bodies ---
 
     def _cloth(self, key: tuple, table: _Cloth, up: str, fps: float, materials: dict[str, Material]) -> Cloth:
-        self._one_of(key, table, "mesh", "sheet")
+        self.one_of(key, table, "mesh", "sheet")
         for scale in ("scale", "uv_scale"):
-            self._positive((*key, scale), getattr(table, scale))
+            self.positive((*key, scale), getattr(table, scale))
         if table.mesh is not None:
-            with self._blame((*key, "mesh")):
+            with self.blame((*key, "mesh")):
                 mesh = read_mesh(self._input(table.mesh))
         else:
-            with self._blame((*key, "sheet"), "sheet", table.sheet):
+            with self.blame((*key, "sheet"), "sheet", table.sheet):
                 mesh = self._sheet(table.sheet, up, "sheet")
         corners = None if table.sheet is None else primitives.sheet_corners(_resolution(table.sheet))
         mesh = self._at_rest(key, table, mesh)
@@ -317,7 +249,7 @@ class _Reader:
             targets = self._pin_motion(key, table, whole, pins, fps)
         options = table.given("velocity", "flat")
         options["material"] = self._chosen((*key, "material"), table.material or Cloth.material, materials)
-        with self._blame(key, mesh.name, table):
+        with self.blame(key, mesh.name, table):
             return Cloth(mesh, pins=pins, targets=targets, **options)
 
     def _sheet(self, table: _Sheet, up: str, name: str) -> TriMesh:
@@ -334,7 +266,7 @@ class _Reader:
         """The mesh with its rest shapes, before it is placed."""
         if table.rest == "mesh":
             return mesh
-        with self._blame((*key, "rest")):
+        with self.blame((*key, "rest")):
             if table.rest == "uv":
                 if mesh.uv is None:
                     raise BadInput(f"{mesh.name} has no texture coordinates")
@@ -354,27 +286,27 @@ class _Reader:
             low, high = pins.min(axis=0), pins.max(axis=0)
             inside = np.flatnonzero(((mesh.x >= low) & (mesh.x <= high)).all(axis=1))
             if len(inside) == 0:
-                raise self._trouble(key, f"no vertex of {mesh.name} is in the box")
+                raise self.trouble(key, f"no vertex of {mesh.name} is in the box")
             return inside
         if pins == "corners":
             if corners is None:
-                raise self._trouble(key, "'corners' are those of a sheet; a mesh file needs a list of vertices")
+                raise self.trouble(key, "'corners' are those of a sheet; a mesh file needs a list of vertices")
             return corners
         if isinstance(pins, str) and pins != "boundary":
             file = self._file(pins)
             if not file.is_file():
                 near = get_close_matches(pins, ("boundary", "corners"), 1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise self._trouble(key, f"{pins!r} is neither 'boundary' nor 'corners', nor a file{hint}")
+                raise self.trouble(key, f"{pins!r} is neither 'boundary' nor 'corners', nor a file{hint}")
             self.inputs.append(file)
-            with self._blame(key):
+            with self.blame(key):
                 return read_indices(file)
         return pins
 
     def _pin_motion(self, key: tuple, table: _Cloth, mesh: TriMesh, pins: Any, fps: float) -> np.ndarray:
         """(k, p, 3) where the pins are at the scene's frames [m]. mesh: as it came, neither split nor placed."""
         key = (*key, "pin_motion")
-        with self._blame(key):
+        with self.blame(key):
             file = self._input(table.pin_motion)
             motion = self._frames(file, fps, mesh if file.suffix.lower() == ".pc2" else None)
             if motion.x.shape[1] != len(mesh.x):
@@ -384,9 +316,9 @@ class _Reader:
             pins = np.flatnonzero(split.boundary_vertices)
         pins = np.asarray(pins, dtype=np.int64)
         if len(pins) == 0:
-            raise self._trouble(key, "there are no pins to move")
+            raise self.trouble(key, "there are no pins to move")
         if pins.min() < 0 or pins.max() >= len(split.x):
-            raise self._trouble((*key[:-1], "pins"), f"a pin is not one of the {len(split.x)} vertices")
+            raise self.trouble((*key[:-1], "pins"), f"a pin is not one of the {len(split.x)} vertices")
         x = motion.x[:, pins if split.origin is None else split.origin[pins]]
         if motion.fps != fps:
             last = int(np.ceil((len(motion) - 1) / motion.fps * fps - 1e-9))
@@ -394,11 +326,11 @@ class _Reader:
         return _moved(x, table)
 
     def _body(self, key: tuple, table: _Body, up: str, fps: float) -> Body:
-        shape = self._one_of(key, table, "mesh", "sphere", "box", "plane")
-        self._positive((*key, "scale"), table.scale)
+        shape = self.one_of(key, table, "mesh", "sphere", "box", "plane")
+        self.positive((*key, "scale"), table.scale)
         if table.fps is not None and (shape != "mesh" or not table.fps > 0):
-            raise self._trouble((*key, "fps"), "must be a positive number, of a body whose mesh moves")
-        with self._blame((*key, shape), shape, getattr(table, shape)):
+            raise self.trouble((*key, "fps"), "must be a positive number, of a body whose mesh moves")
+        with self.blame((*key, shape), shape, getattr(table, shape)):
             if shape == "mesh":
                 file = self._input(table.mesh)
                 motion = self._frames(file, fps)
@@ -410,14 +342,14 @@ class _Reader:
             mesh = split_non_manifold(motion.mesh)
             motion = replace(motion, mesh=mesh, x=motion.x if mesh.origin is None else motion.x[:, mesh.origin])
         mesh = self._placed(key, table, motion.mesh)
-        with self._blame(key, mesh.name):
+        with self.blame(key, mesh.name):
             motion = Frames(mesh, _moved(motion.x, table), motion.fps)
         if table.velocity is not None:
             if len(motion) > 1:
-                raise self._trouble((*key, "velocity"), "is for bodies that do not move by themselves")
+                raise self.trouble((*key, "velocity"), "is for bodies that do not move by themselves")
             far = motion.x + _LONG * np.array(table.velocity)
             motion = Frames(motion.mesh, np.concatenate([motion.x, far]), 1 / _LONG)
-        with self._blame(key, motion.mesh.name, table):
+        with self.blame(key, motion.mesh.name, table):
             return Body(motion, **table.given("friction"))
 
     def _primitive(self, table: _Body, up: str) -> TriMesh:
@@ -441,14 +373,14 @@ class _Reader:
     def _placed(self, key: tuple, table: _Placed, mesh: TriMesh) -> TriMesh:
         x = _moved(mesh.x, table)
         if not np.isfinite(x).all():
-            raise self._trouble(key, f"{mesh.name} comes to lie too far away")
+            raise self.trouble(key, f"{mesh.name} comes to lie too far away")
         mesh = mesh.moved(x)
         if table.scale != 1.0:
             mesh = mesh.with_rest(mesh.rest * table.scale)
         if table.name is None:
             return mesh
         if not table.name.strip():
-            raise self._trouble((*key, "name"), "must not be empty")
+            raise self.trouble((*key, "name"), "must not be empty")
         return mesh.named(table.name)
 
     # --- files and troubles ---
@@ -459,61 +391,6 @@ class _Reader:
     def _input(self, name: str) -> Path:
         self.inputs.append(self._file(name))
         return self.inputs[-1]
-
-    def _one_of(self, key: tuple, table: _Table, *names: str) -> str:
-        given = [name for name in names if getattr(table, name) is not None]
-        if len(given) != 1:
-            found = f"both {given[0]} and {given[1]} are there" if given else "none is there"
-            raise self._trouble(key, f"it needs one of {', '.join(names[:-1])} or {names[-1]}; {found}")
-        return given[0]
-
-    def _positive(self, key: tuple, value: float) -> None:
-        if not value > 0:
-            raise self._trouble(key, f"must be a positive number, not {value}")
-
-    def _trouble(self, key: tuple, what: str) -> BadInput:
-        line = line_of(key, self.lines)
-        where = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in key).removeprefix(".")
-        said = [str(self.path), f"line {line}" if line else "", where, " ".join(what.split())]
-        return BadInput(": ".join(part for part in said if part))
-
-    @contextmanager
-    def _blame(self, key: tuple, name: str = "", table: _Table | str | None = None) -> Iterator[None]:
-        """What goes wrong inside is the fault of `key`, or of the key of its table that the message begins with.
-
-        name : what the message may call the object, which the key says already
-        """
-        try:
-            yield
-        except BadInput as error:
-            said = " ".join(str(error).split()).removeprefix(f"{' '.join(name.split())}: ")
-            first, _, rest = said.partition(" ")
-            known = type(table).model_fields if isinstance(table, _Table) else ()
-            if first in known:
-                key, said = (*key, first), rest
-            elif "pins" in known and re.search(r"\bpin", said):
-                key = (*key, "pins")
-            raise self._trouble(key, said) from error
-
-    def _from_pydantic(self, error: ValidationError) -> BadInput:
-        """The first trouble in the file."""
-        errors = error.errors(include_url=False)
-        first = min(errors, key=lambda e: line_of(self._key(e), self.lines) or 0)
-        kind, key, value = first["type"], self._key(first), first["input"]
-        what = _SAID.get(kind, first["msg"])
-        if key in (("cloth",), ("body",)) and kind == "list_type":
-            what = f"must be a list of tables: write [[{key[0]}]]"
-        elif kind in ("too_short", "too_long"):
-            context = first["ctx"]
-            what = f"must have {context.get('min_length', context.get('max_length'))} entries, not {len(value)}"
-        elif kind not in ("missing", "unknown"):
-            what += f", not {_shown(value)}"
-        return self._trouble(key, what)
-
-    @staticmethod
-    def _key(error: dict) -> tuple:
-        unknown = (error["ctx"]["key"],) if error["type"] == "unknown" else ()
-        return (*error["loc"], *unknown)
 
 
 def _resolution(table: _Sheet) -> tuple[int, int]:
@@ -541,8 +418,3 @@ def _turn(axis: int, degrees: float) -> np.ndarray:
     matrix[j, j] = matrix[k, k] = c
     matrix[j, k], matrix[k, j] = -s, s
     return matrix
-
-
-def _shown(value: Any) -> str:
-    text = "a table" if isinstance(value, dict) else repr(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
