@@ -50,6 +50,12 @@ def couple(vertices: int, vertex: np.ndarray, weight: np.ndarray, block: np.ndar
     return Couplings(vertex, weight, block, pull, start, entry)
 
 
+def joined(one: Couplings, two: Couplings) -> Couplings:
+    """Both, over the same particles."""
+    both = (np.concatenate([getattr(c, key) for c in (one, two)]) for key in ("vertex", "weight", "block", "pull"))
+    return couple(len(one.start) - 1, *both)
+
+
 def no_couplings(vertices: int) -> Couplings:
     none = np.zeros((0, 4))
     return couple(vertices, none.astype(np.int32), none, np.zeros((0, 3, 3)), np.zeros((0, 3)))

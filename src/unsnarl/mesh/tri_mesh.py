@@ -165,7 +165,7 @@ class TriMesh:
     @cached_property
     def vertex_component(self) -> np.ndarray:
         """(n,) int32, the connected piece of each vertex, numbered by lowest vertex."""
-        return _components(len(self.x), self.edges)
+        return components(len(self.x), self.edges)
 
     @cached_property
     def face_component(self) -> np.ndarray:
@@ -271,7 +271,7 @@ def split_non_manifold(mesh: TriMesh) -> TriMesh:
     if len(bad) == 0:
         return mesh
     pairs = [np.stack(_corners_across(mesh, end), axis=1) for end in range(2)]
-    fan = _components(mesh.faces.size, np.concatenate(pairs))  # of corner 3 f + k, numbered by lowest corner
+    fan = components(mesh.faces.size, np.concatenate(pairs))  # of corner 3 f + k, numbered by lowest corner
     _, first = np.unique(fan, return_index=True)
     vertex_of_fan = mesh.faces.ravel()[first]
     _, keeps = np.unique(vertex_of_fan, return_index=True)  # the first fan of each vertex
@@ -343,7 +343,8 @@ def _faces(faces, vertices: int, name: str) -> np.ndarray:
     return ints(faces)
 
 
-def _components(n: int, pairs: np.ndarray) -> np.ndarray:
+def components(n: int, pairs: np.ndarray) -> np.ndarray:
+    """(n,) int32, the connected piece of each of n things, `pairs` (p, 2) of which are connected; by lowest member."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -369,5 +370,5 @@ def _panels_and_seams(mesh: TriMesh) -> tuple[np.ndarray, np.ndarray]:
         for end in range(2):
             row_f, row_g = (mesh.face_uv.ravel()[corner] for corner in _corners_across(mesh, end))
             same &= (row_f == row_g) | (uv[row_f] == uv[row_g]).all(axis=1)
-    panels = _components(len(mesh.faces), t.edge_faces[inside[same]])
+    panels = components(len(mesh.faces), t.edge_faces[inside[same]])
     return panels, inside[~same].astype(np.int32)

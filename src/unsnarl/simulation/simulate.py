@@ -14,13 +14,14 @@ import numpy as np
 
 from unsnarl.contact.repulsion import repel
 from unsnarl.contact.solids import constrain, sharp_vertices, solid, touch
+from unsnarl.contact.stitches import pull_together
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
 from unsnarl.detect.sweep import find_collisions
 from unsnarl.dynamics.coarse import build_coarse, coarse_inverse
 from unsnarl.dynamics.implicit import Options, Outside, implicit_step, linearise
-from unsnarl.dynamics.pcg import no_couplings
+from unsnarl.dynamics.pcg import joined, no_couplings
 from unsnarl.dynamics.system import Scratch, build_system, rest_lengths
 from unsnarl.dynamics.wind import add_wind
 from unsnarl.errors import BadInput
@@ -39,6 +40,7 @@ ROUNDS = 4  # of contact and solve in a step, at most
 FEW = 0.01  # collisions per vertex that are left to the resolver without another round
 HALVINGS = 5  # of a step that fails, at most
 STUCK = 2  # the same where pins and bodies leave no room, so that no step would be small enough
+STITCH = 10.0  # times as stiff as the cloth is a stitch
 TEAR = 1.3  # times as long as it was, and as it is at rest, an edge gets in a step that does not fail
 
 
@@ -88,6 +90,11 @@ class Simulator:
         for m, b in zip(bodies, scene.bodies):
             self.friction[at : at + len(m.x)] = b.friction
             at += len(m.x)
+        stitches = [(c, at) for c, at in zip(scene.cloths, self.first) if c.stitches is not None and len(c.stitches)]
+        self.stitches = np.concatenate([c.stitches + at for c, at in stitches]).astype(np.int32) if stitches else None
+        if stitches:
+            strong = [STITCH * max(c.material.stretch_warp, c.material.stretch_weft) for c, _ in stitches]
+            self.stitch_stiffness = np.repeat(strong, [len(c.stitches) for c, _ in stitches])
         sharp = [scene.thickness * sharp_vertices(m) for m in bodies]  # elsewhere, constraints on the vertices will do
         self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
         self.edge_length = rest_lengths(mesh)
@@ -202,6 +209,8 @@ class Simulator:
                 more = find_proximity(self.surfaces, everything, expected, self.thickness)
                 near = more if near is None else near.joined(more)
                 couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
+            if self.stitches is not None:
+                couplings = joined(couplings, pull_together(self.stitches, x, v, h, self.stitch_stiffness, n))
             v1, iterations, impulse = implicit_step(
                 system,
                 x,

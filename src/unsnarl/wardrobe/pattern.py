@@ -1,0 +1,185 @@
+"""Patterns: what a garment is cut from and how it is sewn. Plain frozen objects; `wardrobe.pattern_file` reads them.
+
+A panel is a flat outline of corners, joined by straight or curved edges, and where it hangs before it is sewn. A seam
+joins two sides, each a piece of an edge or several edges in a row; a dart is a seam between two edges of one panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from unsnarl.energies.materials import Material, material
+from unsnarl.errors import BadInput
+from unsnarl.jit import floats
+
+_FINE = 256  # pieces by which the length along a curve is measured
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A flat piece of cloth.
+
+    name     : what seams and messages call it
+    corners  : (p, 2) [m], in order around it, either way; (u, v): u to the right, v up, u along the warp
+    curves   : edge number -> (1 or 2, 2) control points of a Bezier curve, relative to the edge: the first number along
+               it (0 at its first corner, 1 at the next), the second to its left, both in lengths of the edge
+    edges    : names of the edges; edge k goes from corner k to the next
+    rotation : (3, 3), from (u, v, outward) to space
+    position : (3,) [m], of the panel's (0, 0)
+    wrap     : radius [m] of the cylinder about the line u = 0, `wrap` behind it, that the panel is laid on; None: flat
+    """
+
+    name: str
+    corners: np.ndarray
+    curves: dict[int, np.ndarray] = field(default_factory=dict)
+    edges: tuple[str, ...] = ()
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    wrap: float | None = None
+
+    def __post_init__(self):
+        fix = object.__setattr__
+        corners = floats(self.corners)
+        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
+            raise BadInput(f"panel {self.name}: corners must be three or more points (u, v)")
+        if np.abs(corners).max() > 100.0:
+            raise BadInput(f"panel {self.name}: a corner is more than 100 m away: units are metres")
+        fix(self, "corners", corners)
+        if (np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1) < 1e-9).any():
+            raise BadInput(f"panel {self.name}: two corners in a row are at the same place")
+        names = tuple(self.edges) or tuple(str(k) for k in range(len(corners)))
+        if len(names) != len(corners) or len(set(names)) != len(names):
+            raise BadInput(f"panel {self.name}: edges must be {len(corners)} different names, one for each corner")
+        fix(self, "edges", names)
+        curves = {}
+        for k, control in self.curves.items():
+            control = np.atleast_2d(floats(control))
+            if control.shape not in ((1, 2), (2, 2)) or not np.isfinite(control).all():
+                raise BadInput(f"panel {self.name}: the curve of {names[k]} must be one or two control points")
+            curves[int(k)] = control
+        fix(self, "curves", curves)
+        fix(self, "rotation", floats(self.rotation))
+        fix(self, "position", floats(self.position))
+        if self.wrap is not None and not 1e-3 <= self.wrap <= 100:
+            raise BadInput(f"panel {self.name}: wrap must be a radius from 0.001 to 100 m, not {self.wrap}")
+
+    def along(self, edge: int, t: np.ndarray) -> np.ndarray:
+        """Points (k, 2) [m] at shares t (k,) of the length of an edge; 0 and 1 are its corners, to the bit."""
+        a, b = self.corners[edge], self.corners[(edge + 1) % len(self.corners)]
+        t = np.asarray(t, dtype=np.float64)[:, None]
+        if edge in self.curves:
+            fine = self._bezier(edge, np.linspace(0, 1, _FINE + 1)[:, None])
+            reach = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
+            points = self._bezier(edge, np.interp(t[:, 0] * reach[-1], reach, np.linspace(0, 1, _FINE + 1))[:, None])
+        else:
+            points = (1 - t) * a + t * b
+        points[t[:, 0] <= 0], points[t[:, 0] >= 1] = a, b
+        return points
+
+    def length(self, edge: int) -> float:
+        """Length of an edge [m]."""
+        points = self.along(edge, np.linspace(0, 1, _FINE + 1) if edge in self.curves else np.array([0.0, 1.0]))
+        return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+    def placed(self, uv: np.ndarray) -> np.ndarray:
+        """Points (k, 2) of the panel, in space (k, 3) [m]; laid on the cylinder, lengths stay what they are."""
+        u, v = uv.T
+        if self.wrap is None:
+            flat = np.column_stack([u, v, np.zeros(len(uv))])
+        else:
+            turn = u / self.wrap
+            flat = np.column_stack([self.wrap * np.sin(turn), v, self.wrap * (np.cos(turn) - 1)])
+        return flat @ self.rotation.T + self.position
+
+    def mirrored(self, name: str) -> Panel:
+        """The panel on the other side of the plane x = 0."""
+        flip = np.diag([-1.0, 1.0, 1.0])
+        curves = {k: control * [1, -1] for k, control in self.curves.items()}
+        return replace(
+            self, name=name, corners=self.corners * [-1, 1], curves=curves, rotation=flip @ self.rotation @ flip,
+            position=flip @ self.position,
+        )  # fmt: skip
+
+    def _bezier(self, edge: int, t: np.ndarray) -> np.ndarray:
+        a, b = self.corners[edge], self.corners[(edge + 1) % len(self.corners)]
+        way = b - a
+        control = a + self.curves[edge] @ np.array([way, [-way[1], way[0]]])
+        if len(control) == 1:
+            return (1 - t) ** 2 * a + 2 * t * (1 - t) * control[0] + t**2 * b
+        return (1 - t) ** 3 * a + 3 * t * (1 - t) * ((1 - t) * control[0] + t * control[1]) + t**3 * b
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of an edge: the shares `first` to `last` of its length, in the panel's direction."""
+
+    panel: str
+    edge: int
+    first: float = 0.0
+    last: float = 1.0
+
+
+@dataclass(frozen=True)
+class Seam:
+    """What is sewn to what: pieces in the order in which they follow each other along the seam, on either side."""
+
+    one: tuple[Piece, ...]
+    two: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """A garment before it is cut.
+
+    name     : what messages and the mesh call it
+    material : what it is made of
+    """
+
+    name: str
+    panels: tuple[Panel, ...]
+    seams: tuple[Seam, ...] = ()
+    material: Material | str = "cotton"
+
+    def __post_init__(self):
+        fix = object.__setattr__
+        fix(self, "panels", tuple(self.panels))
+        fix(self, "seams", tuple(self.seams))
+        fix(self, "material", material(self.material))
+        names = [p.name for p in self.panels]
+        if not names:
+            raise BadInput(f"{self.name}: there is no panel")
+        if len(set(names)) != len(names):
+            raise BadInput(f"{self.name}: two panels have the same name")
+        taken: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        for seam in self.seams:
+            for piece in (*seam.one, *seam.two):
+                panel = self.panel(piece.panel)
+                if not 0 <= piece.edge < len(panel.corners):
+                    raise BadInput(f"{self.name}: a seam names edge {piece.edge} of panel {piece.panel}, "
+                                   f"which has {len(panel.corners)}")  # fmt: skip
+                if not 0 <= piece.first < piece.last <= 1:
+                    raise BadInput(f"{self.name}: a seam takes {piece.first:g} to {piece.last:g} of an edge")
+                others = taken.setdefault((piece.panel, piece.edge), [])
+                if any(piece.first < b - 1e-9 and a < piece.last - 1e-9 for a, b in others):
+                    raise BadInput(f"{self.name}: {piece.panel}.{panel.edges[piece.edge]} is sewn twice")
+                others.append((piece.first, piece.last))
+
+    def panel(self, name: str) -> Panel:
+        for panel in self.panels:
+            if panel.name == name:
+                return panel
+        raise BadInput(f"{self.name}: there is no panel {name!r}; there are {', '.join(p.name for p in self.panels)}")
+
+    def moved(self, shift: Sequence[float] = (0, 0, 0), scale: float = 1.0) -> Pattern:
+        """The pattern with its panels scaled about the origin, then shifted by (3,) [m]."""
+        panels = [
+            replace(
+                p, corners=p.corners * scale, position=p.position * scale + np.asarray(shift, dtype=np.float64),
+                wrap=None if p.wrap is None else p.wrap * scale,
+            )
+            for p in self.panels
+        ]  # fmt: skip
+        return replace(self, panels=tuple(panels))

@@ -1,0 +1,198 @@
+"""Patterns from files: our own (TOML, or the same tables in JSON), and the JSON of GarmentCode's pattern generator.
+
+`docs/garments.md` describes ours. In GarmentCode's (Korosteleva and Lee 2021), panels have vertices, edges between them
+with the control point of a quadratic curve relative to the edge, a translation and a rotation; stitches join an edge of
+one panel to one of another; `units_in_meter` says how long a unit is.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from unsnarl.energies.materials import MATERIALS
+from unsnarl.errors import BadInput
+from unsnarl.io.tables import Table, TableReader
+from unsnarl.wardrobe.pattern import Panel, Pattern, Piece, Seam
+
+Triple = Annotated[list[float], Field(min_length=3, max_length=3)]
+Point = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class _Panel(Table):
+    name: str
+    corners: Annotated[list[Point], Field(min_length=3)] | None = None
+    edges: list[str] | None = None
+    curves: dict[str, list[float]] = Field(default_factory=dict)
+    mirror: str | None = None
+    position: Triple | None = None
+    rotate: Triple | None = None
+    wrap: float | None = None
+
+
+class _Seam(Table):
+    between: Annotated[list[Any], Field(min_length=2, max_length=2)]
+
+
+class _Garment(Table):
+    name: str | None = None
+    material: str | None = None
+    panel: list[_Panel] = Field(default_factory=list)
+    seam: list[_Seam] = Field(default_factory=list)
+
+
+def read_pattern(path: str | Path) -> Pattern:
+    """The pattern in a file: TOML, JSON with the same tables, or GarmentCode's JSON."""
+    return _Reader(Path(path)).read()
+
+
+def garment(name: str) -> Pattern:
+    """A garment of the wardrobe, by name."""
+    if name not in GARMENTS:
+        raise BadInput(f"no garment is called {name!r}; there are {', '.join(GARMENTS)}")
+    return read_pattern(_FOLDER / f"{name}.toml")
+
+
+_FOLDER = Path(str(files("unsnarl.wardrobe") / "garments"))
+GARMENTS = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+class _Reader(TableReader):
+    def read(self) -> Pattern:
+        kind = self.path.suffix.lower()
+        if kind not in (".toml", ".json"):
+            raise BadInput(f"{self.path}: patterns are .toml or .json files")
+        content = self.toml() if kind == ".toml" else self.json()
+        if "pattern" in content and "panel" not in content:
+            return self._garment_code(content)
+        return self._garment(self.validated(_Garment, content))
+
+    # --- our own ---
+
+    def _garment(self, file: _Garment) -> Pattern:
+        panels: dict[str, Panel] = {}
+        for k, table in enumerate(file.panel):
+            key = ("panel", k)
+            with self.blame(key, f"panel {table.name}", table):
+                if table.name in panels:
+                    raise BadInput(f"name {table.name!r} is taken")
+                panels[table.name] = self._panel(key, table, panels)
+        seams = [self._seam(("seam", k, "between"), table, panels) for k, table in enumerate(file.seam)]
+        material = file.material or "cotton"
+        if material not in MATERIALS:
+            raise self.trouble(("material",), f"there is no material {material!r}; there are {', '.join(MATERIALS)}")
+        with self.blame((), file.name or self.path.stem):
+            return Pattern(file.name or self.path.stem, tuple(panels.values()), tuple(seams), material)
+
+    def _panel(self, key: tuple, table: _Panel, others: dict[str, Panel]) -> Panel:
+        if table.mirror is not None:
+            given = table.given("corners", "edges", "curves", "position", "rotate", "wrap")
+            if given:
+                raise self.trouble((*key, next(iter(given))), "is that of the mirrored panel already")
+            if table.mirror not in others:
+                raise self.trouble((*key, "mirror"), f"there is no panel {table.mirror!r} before this one")
+            return others[table.mirror].mirrored(table.name)
+        if table.corners is None:
+            raise self.trouble(key, "it needs corners, or the panel that it mirrors")
+        names = table.edges or [str(k) for k in range(len(table.corners))]
+        if len(names) != len(table.corners) or len(set(names)) != len(names):
+            raise self.trouble((*key, "edges"), f"must be {len(table.corners)} different names, one for each corner")
+        curves = {}
+        for name, control in table.curves.items():
+            if name not in names:
+                raise self.trouble((*key, "curves"), f"there is no edge {name!r}; there are {', '.join(names)}")
+            if len(control) not in (2, 4):
+                raise self.trouble((*key, "curves"), f"{name}: must be [along, left], or that of two control points")
+            curves[names.index(name)] = np.reshape(control, (-1, 2))
+        return Panel(
+            table.name, np.array(table.corners), curves, tuple(names), _rotation(table.rotate or (0, 0, 0)),
+            np.array(table.position or (0, 0, 0)), table.wrap,
+        )  # fmt: skip
+
+    def _seam(self, key: tuple, table: _Seam, panels: dict[str, Panel]) -> Seam:
+        sides = []
+        for k, side in enumerate(table.between):
+            side = [side] if isinstance(side, str) else side
+            if not isinstance(side, list) or not side or not all(isinstance(s, str) for s in side):
+                raise self.trouble((*key, k), 'must be an edge, "panel.edge", or a list of edges')
+            sides.append(tuple(self._piece((*key, k), text, panels) for text in side))
+        return Seam(*sides)
+
+    def _piece(self, key: tuple, text: str, panels: dict[str, Panel]) -> Piece:
+        """A piece of an edge from "panel.edge", or "panel.edge 0:0.5" for a part of it."""
+        found = re.fullmatch(r"\s*(.+?)\.([^.\s]+)(?:\s+([0-9.eE+-]+):([0-9.eE+-]+))?\s*", text)
+        if not found:
+            raise self.trouble(key, f'must be "panel.edge" or "panel.edge 0:0.5", not {text!r}')
+        panel, edge, first, last = found.groups()
+        if panel not in panels:
+            raise self.trouble(key, f"there is no panel {panel!r}; there are {', '.join(panels)}")
+        if edge not in panels[panel].edges:
+            raise self.trouble(key, f"{panel} has no edge {edge!r}; it has {', '.join(panels[panel].edges)}")
+        try:
+            share = (float(first), float(last)) if first else (0.0, 1.0)
+        except ValueError:
+            raise self.trouble(key, f"{first}:{last} must be two numbers from 0 to 1") from None
+        if not 0 <= share[0] < share[1] <= 1:
+            raise self.trouble(key, f"{first}:{last} must be two numbers from 0 to 1, the smaller first")
+        return Piece(panel, panels[panel].edges.index(edge), *share)
+
+    # --- GarmentCode's ---
+
+    def _garment_code(self, content: dict) -> Pattern:
+        properties = content.get("properties", {})
+        if properties.get("curvature_coords", "relative") != "relative":
+            raise BadInput(f"{self.path}: curves must be relative to their edges (curvature_coords)")
+        try:
+            unit = 1.0 / float(properties.get("units_in_meter", 100))
+            tables = content["pattern"]["panels"]
+            panels, place = {}, {}
+            for name, table in tables.items():
+                panels[name], place[name] = self._walked(name, table, unit)
+            seams = []
+            for stitch in content["pattern"].get("stitches", []):
+                if len(stitch) != 2:
+                    raise BadInput(f"{self.path}: a stitch joins {len(stitch)} edges, not 2")
+                seams.append(Seam(*((Piece(side["panel"], place[side["panel"]][side["edge"]]),) for side in stitch)))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(f"{self.path}: is not a pattern: {type(error).__name__} {error}") from None
+        return Pattern(self.path.stem, tuple(panels.values()), tuple(seams))
+
+    def _walked(self, name: str, table: dict, unit: float) -> tuple[Panel, dict[int, int]]:
+        """A panel whose edges follow each other, and the place of each edge of the file in it."""
+        points = np.array(table["vertices"], dtype=np.float64) * unit
+        edges = [tuple(edge["endpoints"]) for edge in table["edges"]]
+        at, order = edges[0][0], []
+        while len(order) < len(edges):
+            ahead = [k for k, ends in enumerate(edges) if at in ends and k not in order]
+            if not ahead:
+                raise BadInput(f"{self.path}: the edges of panel {name} do not close")
+            k = next((k for k in ahead if edges[k][0] == at), ahead[0])
+            order.append(k)
+            at = edges[k][1] if edges[k][0] == at else edges[k][0]
+        corner, corners, curves = edges[0][0], [], {}
+        for place, k in enumerate(order):
+            forward = edges[k][0] == corner
+            corners.append(points[corner])
+            if "curvature" in table["edges"][k]:
+                along, left = table["edges"][k]["curvature"]
+                curves[place] = np.array([[along, left] if forward else [1 - along, -left]])
+            corner = edges[k][1] if forward else edges[k][0]
+        if corner != edges[0][0]:
+            raise BadInput(f"{self.path}: the edges of panel {name} do not close")
+        position = np.array(table.get("translation", (0, 0, 0)), dtype=np.float64) * unit
+        panel = Panel(name, np.array(corners), curves, (), _rotation(table.get("rotation", (0, 0, 0))), position)
+        return panel, {k: place for place, k in enumerate(order)}
+
+
+def _rotation(degrees) -> np.ndarray:
+    """(3, 3), turning about x, then y, then z, by these angles."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_euler("xyz", degrees, degrees=True).as_matrix()

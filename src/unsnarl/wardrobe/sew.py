@@ -1,0 +1,108 @@
+"""Sewing: panels placed around a body are drawn together along their seams, and the vertices of each seam become one.
+
+The panels are simulated without weight, their seams as stitches (`contact.stitches`), so that cloth passes neither
+through itself nor through a body while it is sewn. When all gaps are closed, stitched vertices are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from unsnarl.errors import BadInput
+from unsnarl.mesh import TriMesh
+from unsnarl.simulation.scene import Body, Cloth, Scene
+from unsnarl.simulation.simulate import Simulator
+from unsnarl.tangles.check import check
+from unsnarl.wardrobe.cut import Cut, cut, edge_for, merge
+from unsnarl.wardrobe.pattern import Pattern
+
+FRAMES = 240  # of 1/60 s, after which seams must be closed
+CLOSED = 0.3  # of the thickness: gap below which a stitch is closed by moving both its ends to the middle
+
+
+def sew(
+    pattern: Pattern,
+    *,
+    bodies: Sequence = (),
+    worn: Sequence[Cloth] = (),
+    vertices: int | None = None,
+    edge: float | None = None,
+    thickness: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[TriMesh, list[TriMesh]]:
+    """The garment, sewn around bodies, and what was worn below as it is then.
+
+    bodies   : TriMesh, Frames or `Body`, in the way; they stand still as at their first frame
+    worn     : cloths that are there already
+    vertices : about how many; or edge : [m] about how long the edges are. Default: 2,000 vertices
+    thickness : of the cloth [m]; None: as a `Scene` has it
+    progress : called with the share of the way that the widest gap has closed
+    """
+    if vertices is not None and edge is not None:
+        raise BadInput(f"{pattern.name}: give vertices or edge, not both")
+    if vertices is not None and not 20 <= vertices <= 1_000_000:
+        raise BadInput(f"{pattern.name}: vertices must be 20 to 1,000,000, not {vertices}")
+    pieces = cut(pattern, edge_for(pattern, vertices or 2_000) if edge is None else edge)
+    still = [Body(_at_rest(body), friction=0.0) for body in bodies]
+    _check_start(pieces, worn, still)
+    cloth = Cloth(pieces.mesh, pattern.material, stitches=pieces.stitches)
+    scene = Scene(
+        [cloth, *worn], still, frames=FRAMES, fps=60, substeps=1, gravity=0.0, air=5.0, friction=0.0,
+        thickness=thickness, name=pattern.name,
+    )  # fmt: skip
+    simulator = Simulator(scene)
+    closed = CLOSED * scene.thickness
+    first = widest = _widest(cloth.mesh.x, pieces.stitches)
+    while True:
+        states = simulator.frame().states
+        if widest <= closed:
+            sewn = merge(pieces.mesh.moved(states[0].x), pieces.stitches)
+            below = [c.mesh.moved(state.x) for c, state in zip(worn, states[1:])]
+            if check([sewn, *below], bodies=[b.mesh for b in still]).clean:
+                return sewn, below
+        if simulator.number >= FRAMES:
+            raise BadInput(f"{pattern.name}: could not be sewn: {_open(pieces, states[0].x, closed)}")
+        widest = _widest(simulator.advance().states[0].x, pieces.stitches)
+        if progress:
+            progress(min(1.0, (first - widest) / (first - closed)) if first > closed else 1.0)
+
+
+def _at_rest(body) -> TriMesh:
+    body = body if isinstance(body, Body) else Body(body)
+    return body.mesh.moved(body.at(0.0))
+
+
+def _check_start(pieces: Cut, worn: Sequence[Cloth], bodies: Sequence[Body]) -> None:
+    """Raise `BadInput` where panels cross something before they are sewn."""
+    report = check([pieces.mesh, *(c.mesh for c in worn)], bodies=[b.mesh for b in bodies])
+    if report.clean:
+        return
+    name = np.full(len(report.mesh.faces), "", dtype=object)
+    for part in report.parts:
+        name[part.first_face : part.first_face + part.faces] = part.name
+    for panel, faces in pieces.mesh.groups.items():
+        name[faces] = f"panel {panel}"
+    crossing = sorted({" and ".join(sorted({name[f], name[g]})) for f, g in report.segments})
+    raise BadInput(f"{pieces.mesh.name}: before it is sewn, these cross: {'; '.join(crossing[:4])}")
+
+
+def _widest(x: np.ndarray, stitches: np.ndarray) -> float:
+    """[m] the widest gap."""
+    if len(stitches) == 0:
+        return 0.0
+    return float(np.linalg.norm(x[stitches[:, 0]] - x[stitches[:, 1]], axis=1).max())
+
+
+def _open(pieces: Cut, x: np.ndarray, closed: float) -> str:
+    """Which seams are still open, and by how much."""
+    gap = np.linalg.norm(x[pieces.stitches[:, 0]] - x[pieces.stitches[:, 1]], axis=1)
+    worst = int(gap.argmax())
+    panels = []
+    for vertex in pieces.stitches[worst]:
+        panels += [p for p, f in pieces.mesh.groups.items() if (pieces.mesh.faces[f] == vertex).any()]
+    return (
+        f"{int((gap > closed).sum())} of {len(gap)} stitches are open, the widest by {1e3 * gap[worst]:.3g} mm "
+        f"between {' and '.join(dict.fromkeys(panels))}"
+    )
