@@ -16,7 +16,6 @@ from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
 from unsnarl.jit import floats, ints
 from unsnarl.mesh import TriMesh, as_mesh
-from unsnarl.mesh.tri_mesh import components
 
 RESOLVERS = ("zones", "none")
 METHODS = ("none",)  # of untangling while simulating
@@ -31,7 +30,7 @@ class Cloth:
     pins     : vertices that stay where they are: indices, or "boundary"
     targets  : None, or Frames-like motion of the pins, (k, p, 3) [m] at the scene's frames: where each pin is at each
                frame; linear in between, and at rest after the last
-    stitches : pairs of vertices, (s, 2), that are drawn together and count as one point: a seam that is being closed
+    stitches : pairs of vertices, (s, 2), that are drawn together: a seam that is being closed
     velocity : (3,) or (n, 3) at the start [m/s]
     flat     : True: folds at rest are flat (dihedral angle 0); False: they are those of the mesh's positions
     """
@@ -78,9 +77,6 @@ class Cloth:
             if stitches.size and (stitches.min() < 0 or stitches.max() >= n):
                 raise BadInput(f"{name}: a stitch names a vertex that is not one of the {n}")
             fix(self, "stitches", ints(stitches))
-            origin = np.arange(n) if self.mesh.origin is None else self.mesh.origin
-            same = components(n, np.concatenate([stitches, np.column_stack([np.arange(n), origin])]))
-            fix(self, "mesh", replace(self.mesh, origin=np.unique(same, return_index=True)[1][same]))
         velocity = _numbers(self.velocity, f"{name}: velocity")
         if velocity.shape not in ((3,), (n, 3)):
             raise BadInput(f"{name}: velocity must have shape (3,) or ({n}, 3), not {velocity.shape}")

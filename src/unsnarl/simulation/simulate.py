@@ -14,7 +14,7 @@ import numpy as np
 
 from unsnarl.contact.repulsion import repel
 from unsnarl.contact.solids import constrain, sharp_vertices, solid, touch
-from unsnarl.contact.stitches import pull_together
+from unsnarl.contact.stitches import Stitches, pull_together
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
@@ -41,6 +41,8 @@ FEW = 0.01  # collisions per vertex that are left to the resolver without anothe
 HALVINGS = 5  # of a step that fails, at most
 STUCK = 2  # the same where pins and bodies leave no room, so that no step would be small enough
 STITCH = 10.0  # times as stiff as the cloth is a stitch
+NEAR = 2.5  # of the thickness: gap at which the ends of a stitch are one point for collisions
+CLOSED = 0.3  # of the thickness: gap at which the ends of a stitch are one point when intersections are counted
 TEAR = 1.3  # times as long as it was, and as it is at rest, an edge gets in a step that does not fail
 
 
@@ -90,11 +92,7 @@ class Simulator:
         for m, b in zip(bodies, scene.bodies):
             self.friction[at : at + len(m.x)] = b.friction
             at += len(m.x)
-        stitches = [(c, at) for c, at in zip(scene.cloths, self.first) if c.stitches is not None and len(c.stitches)]
-        self.stitches = np.concatenate([c.stitches + at for c, at in stitches]).astype(np.int32) if stitches else None
-        if stitches:
-            strong = [STITCH * max(c.material.stretch_warp, c.material.stretch_weft) for c, _ in stitches]
-            self.stitch_stiffness = np.repeat(strong, [len(c.stitches) for c, _ in stitches])
+        self.stitches = _stitches(scene.cloths, self.first)
         sharp = [scene.thickness * sharp_vertices(m) for m in bodies]  # elsewhere, constraints on the vertices will do
         self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
         self.edge_length = rest_lengths(mesh)
@@ -145,7 +143,10 @@ class Simulator:
         self.stats = self._measured({}, time.perf_counter())
 
     def _measured(self, counts: dict, began: float) -> dict:
-        hits = find_hits(self.surfaces.mesh, self._with_bodies(self.x, self.number / self.scene.fps), self.surfaces.bvh)
+        mesh, x = self.surfaces.mesh, self._with_bodies(self.x, self.number / self.scene.fps)
+        if len(self.stitches):
+            mesh = mesh.with_origin(self.stitches.ids(x, mesh.origin, CLOSED * self.scene.thickness))
+        hits = find_hits(mesh, x, self.surfaces.bvh)
         moving = 0.5 * float((self.system.mass[:, None] * self.v**2).sum())
         return {
             "frame": self.number,
@@ -174,6 +175,8 @@ class Simulator:
         scene, system, h = self.scene, self.system, t1 - t0
         x, v, n = self.x, self.v, len(self.x)
         everything = self._with_bodies(x, t0)
+        if len(self.stitches):
+            self.surfaces.ids[:] = self.stitches.ids(everything, self.surfaces.mesh.origin, NEAR * scene.thickness)
 
         force = system.mass[:, None] * self.gravity
         drag = np.zeros((n, 3, 3))
@@ -209,8 +212,8 @@ class Simulator:
                 more = find_proximity(self.surfaces, everything, expected, self.thickness)
                 near = more if near is None else near.joined(more)
                 couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
-            if self.stitches is not None:
-                couplings = joined(couplings, pull_together(self.stitches, x, v, h, self.stitch_stiffness, n))
+            if len(self.stitches):
+                couplings = joined(couplings, pull_together(self.stitches, x, v, h, n))
             v1, iterations, impulse = implicit_step(
                 system,
                 x,
@@ -288,6 +291,14 @@ class Simulator:
         level = along - (along @ up) * up
         turned = (along @ up) * up + np.cos(veer) * level + np.sin(veer) * np.cross(up, level)
         return turned * (1.0 + wind.gusts * swell)
+
+
+def _stitches(cloths, first) -> Stitches:
+    """The stitches of all cloths; each is stiffer than the cloth by STITCH."""
+    some = [(c, at) for c, at in zip(cloths, first) if c.stitches is not None]
+    stiff = [np.full(len(c.stitches), STITCH * max(c.material.stretch_warp, c.material.stretch_weft)) for c, _ in some]
+    none = np.zeros((0, 2), np.int32)
+    return Stitches(np.concatenate([none, *(c.stitches + at for c, at in some)]), np.concatenate([np.zeros(0), *stiff]))
 
 
 def simulate(scene: Scene) -> Iterator[Frame]:

@@ -119,23 +119,28 @@ def _same_way(pattern: Pattern, one, two):
 
 
 def _divide(pattern: Pattern, one, two, edge: float):
-    """Yields, for each stretch of a seam between corners of either side, [(piece, t of the vertices), twice]."""
+    """Yields, for each stretch of a seam between corners of either side, [(piece, t of the vertices), twice].
+
+    A corner of one side that nearly meets a corner of the other is sewn to it, so that no edge gets too short.
+    """
     reaches = []
     for side in (one, two):
         lengths = [pattern.panel(p.panel).length(p.edge) * (p.last - p.first) for p, _ in side]
-        reaches.append((np.concatenate([[0], np.cumsum(lengths)]), sum(lengths)))
-    breaks = np.unique(np.round(np.concatenate([reach / total for reach, total in reaches]), 12))
-    longest = max(total for _, total in reaches)
+        reaches.append(np.concatenate([[0], np.cumsum(lengths)]))
+    longest = max(reach[-1] for reach in reaches)
+    mine, other = (reach / reach[-1] for reach in reaches)  # shares of the length at which there are corners
+    meets = [(a, b) for b in other[1:-1] for a in mine[1:-1] if abs(a - b) * longest < 0.4 * edge]
+    met = np.array([(0.0, 0.0), *meets, (1.0, 1.0)])
+    met = met[np.concatenate([[True], (np.diff(met, axis=0) > 1e-9).all(axis=1)])]
+    breaks = np.unique(np.concatenate([mine, np.interp(other, met[:, 1], met[:, 0])]).round(12))
     for low, high in pairwise(breaks):
-        if high - low < 1e-6:
-            continue
-        pieces = max(1, round((high - low) * longest / edge))
-        s = np.linspace(low, high, pieces + 1)
+        s = np.linspace(low, high, max(1, round((high - low) * longest / edge)) + 1)
         both = []
-        for side, (reach, total) in zip((one, two), reaches):
-            k = min(int(np.searchsorted(reach / total, 0.5 * (low + high)) - 1), len(side) - 1)
+        for side, reach, share in ((one, reaches[0], s), (two, reaches[1], np.interp(s, met[:, 0], met[:, 1]))):
+            at = share * reach[-1]
+            k = min(int(np.searchsorted(reach, 0.5 * (at[0] + at[-1])) - 1), len(side) - 1)
             piece, forward = side[k]
-            within = np.clip((s * total - reach[k]) / (reach[k + 1] - reach[k]), 0, 1)
+            within = np.clip((at - reach[k]) / (reach[k + 1] - reach[k]), 0, 1)
             t = piece.first + (piece.last - piece.first) * (within if forward else 1 - within)
             t[t < SAME], t[t > 1 - SAME] = 0.0, 1.0
             both.append((piece, t))

@@ -136,12 +136,14 @@ class Pattern:
 
     name     : what messages and the mesh call it
     material : what it is made of
+    pose     : pose of the wardrobe's body in which it is sewn (`motions.POSES`); None: at rest
     """
 
     name: str
     panels: tuple[Panel, ...]
     seams: tuple[Seam, ...] = ()
     material: Material | str = "cotton"
+    pose: str | None = None
 
     def __post_init__(self):
         fix = object.__setattr__

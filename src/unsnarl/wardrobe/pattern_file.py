@@ -42,6 +42,7 @@ class _Seam(Table):
 class _Garment(Table):
     name: str | None = None
     material: str | None = None
+    pose: str | None = None
     panel: list[_Panel] = Field(default_factory=list)
     seam: list[_Seam] = Field(default_factory=list)
 
@@ -87,7 +88,7 @@ class _Reader(TableReader):
         if material not in MATERIALS:
             raise self.trouble(("material",), f"there is no material {material!r}; there are {', '.join(MATERIALS)}")
         with self.blame((), file.name or self.path.stem):
-            return Pattern(file.name or self.path.stem, tuple(panels.values()), tuple(seams), material)
+            return Pattern(file.name or self.path.stem, tuple(panels.values()), tuple(seams), material, file.pose)
 
     def _panel(self, key: tuple, table: _Panel, others: dict[str, Panel]) -> Panel:
         if table.mirror is not None:

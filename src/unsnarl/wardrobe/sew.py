@@ -1,7 +1,8 @@
 """Sewing: panels placed around a body are drawn together along their seams, and the vertices of each seam become one.
 
 The panels are simulated without weight, their seams as stitches (`contact.stitches`), so that cloth passes neither
-through itself nor through a body while it is sewn. When all gaps are closed, stitched vertices are merged.
+through itself nor through a body while it is sewn. When all gaps are smaller than the cloth is thick, stitched vertices
+are merged, if that brings no intersection; else it goes on.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from unsnarl.wardrobe.cut import Cut, cut, edge_for, merge
 from unsnarl.wardrobe.pattern import Pattern
 
 FRAMES = 240  # of 1/60 s, after which seams must be closed
-CLOSED = 0.3  # of the thickness: gap below which a stitch is closed by moving both its ends to the middle
 
 
 def sew(
@@ -53,7 +53,7 @@ def sew(
         thickness=thickness, name=pattern.name,
     )  # fmt: skip
     simulator = Simulator(scene)
-    closed = CLOSED * scene.thickness
+    closed = scene.thickness
     first = widest = _widest(cloth.mesh.x, pieces.stitches)
     while True:
         states = simulator.frame().states
