@@ -61,7 +61,7 @@ def dress(
     *,
     vertices: int = 2_000,
     thickness: float | None = None,
-    seconds: float = 1.5,
+    seconds: float = 2.5,
     progress: Callable[[str, float], None] | None = None,
 ) -> Dressed:
     """Sew garments around a body and let them hang.
