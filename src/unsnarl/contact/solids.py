@@ -22,6 +22,7 @@ from unsnarl.mesh import TriMesh
 
 CREEP = 1e-3  # [m/s] slower than that, friction holds like honey instead of braking at full strength
 SHARP = 0.35  # [rad]
+ROOM = 0.01  # share of the gap that may be missing before it is made sure that there is room to make up for it
 RISE = 0.5  # share of the gap by which a particle is moved out of a body in one step, at most
 
 
@@ -99,7 +100,8 @@ def touch(
     fastest = float(np.sqrt((move**2).sum(axis=1).max()))
     reach = gap * (1.0 + 1e-6) + h * np.sqrt((v**2).sum(axis=1)) + fastest  # a bit more: what rests at the gap counts
     face, weight, normal, distance = nearest(solid.mesh, solid.x0, solid.bvh, solid.normals, x, reach)
-    on, body, speed = _wanted(face, weight, normal, distance, solid.mesh.faces, move, v, h, gap, released)
+    rise = _rise(solid, x, face, normal, distance, gap)
+    on, body, speed = _wanted(face, weight, normal, distance, solid.mesh.faces, move, v, h, gap, rise, released)
     if before is not None:
         stay = before.on
         on[stay], normal[stay], body[stay], speed[stay] = (
@@ -112,8 +114,25 @@ def touch(
     return Touch(on, normal, body, speed, distance > 1.05 * gap)
 
 
+def _rise(solid: Solid, x, face, normal, distance, gap: float) -> np.ndarray:
+    """(n,) [m] by how much particles are moved along the normal in this step, towards the gap.
+
+    In a crease that is narrower than two gaps, such as an armpit, the way out leads towards the other wall: what would
+    not get farther from the body by it stays where it is.
+    """
+    rise = np.minimum(gap - distance, RISE * gap)
+    inside = np.flatnonzero((face >= 0) & (distance < (1.0 - ROOM) * gap))
+    if len(inside):
+        there = x[inside] + rise[inside, None] * normal[inside]
+        reach = np.full(len(inside), gap)
+        _, _, _, later = nearest(solid.mesh, solid.x0, solid.bvh, solid.normals, there, reach)
+        later = np.where(np.isfinite(later), later, gap)
+        rise[inside[later - distance[inside] < 0.5 * rise[inside]]] = 0.0
+    return rise
+
+
 @kernel
-def _wanted(face, weight, normal, distance, faces, move, v, h, gap, released):
+def _wanted(face, weight, normal, distance, faces, move, v, h, gap, rise, released):
     n = v.shape[0]
     on = np.zeros(n, np.bool_)
     body = np.zeros((n, 3))
@@ -129,8 +148,7 @@ def _wanted(face, weight, normal, distance, faces, move, v, h, gap, released):
         margin = -0.1 * gap if released[i] else 1e-9 * gap
         if distance[i] + h * along < gap + margin:
             on[i] = True
-            rise = min(gap - distance[i], RISE * gap)
-            speed[i] = rise / h
+            speed[i] = rise[i] / h
             for c in range(3):
                 speed[i] += normal[i, c] * body[i, c]
     return on, body, speed

@@ -35,7 +35,7 @@ class Surfaces:
 
 def surfaces(mesh: TriMesh, cloth: int) -> Surfaces:
     """mesh : cloths and bodies combined, the cloths' vertices being the first `cloth`."""
-    ids = np.arange(len(mesh.x), dtype=np.int32) if mesh.origin is None else mesh.origin
+    ids = np.arange(len(mesh.x), dtype=np.int32) if mesh.origin is None else mesh.origin.copy()
     owned = _owned(mesh.faces, mesh.face_edges, mesh.edge_faces, len(mesh.x))
     passive = mesh.faces[:, 0] >= cloth
     return Surfaces(mesh, cloth, ids, owned, build_bvh(mesh.x, mesh.faces, passive))

@@ -83,12 +83,15 @@ class TableReader:
             raise BadInput(f"{self.path}: is not text in UTF-8 (byte {error.start})") from None
 
     def json(self) -> dict:
+        text = self.text()
         try:
-            content = json.loads(self.text())
+            content = json.loads(text)
         except json.JSONDecodeError as error:
             raise BadInput(f"{self.path}: line {error.lineno}: not JSON: {error.msg.lower()}") from None
         except RecursionError:
             raise BadInput(f"{self.path}: not JSON: it is nested too deeply") from None
+        except ValueError:  # what Python says of whole numbers with thousands of digits
+            raise BadInput(f"{self.path}: not JSON: a number has too many digits") from None
         if not isinstance(content, dict):
             raise BadInput(f"{self.path}: must be a table")
         return content
@@ -103,6 +106,8 @@ class TableReader:
             raise BadInput(f"{self.path}: {where}: not TOML: {what[:1].lower()}{what[1:]}") from None
         except RecursionError:
             raise BadInput(f"{self.path}: not TOML: it is nested too deeply") from None
+        except ValueError:  # what Python says of whole numbers with thousands of digits
+            raise BadInput(f"{self.path}: not TOML: a number has too many digits") from None
         self.lines = lines_of_keys(text)
         return content
 

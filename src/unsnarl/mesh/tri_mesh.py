@@ -213,6 +213,10 @@ class TriMesh:
         """The same mesh with other rest shapes (m, 2, 2)."""
         return self._sharing(replace(self, rest=rest))
 
+    def with_origin(self, origin: np.ndarray | None) -> TriMesh:
+        """The same mesh whose vertices are copies of these (n,)."""
+        return self._sharing(replace(self, origin=origin))
+
     def named(self, name: str) -> TriMesh:
         return self._sharing(replace(self, name=name))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from unsnarl.wardrobe.pattern import Panel, Pattern, Piece
 from unsnarl.wardrobe.triangulate import triangulate
 
 SAME = 1e-9  # share of an edge below which two places on it are one
+NEAR = 0.4  # of the wanted edge: corners of the two sides of a seam that are so near are sewn to each other
+MOST = 200_000  # vertices around all panels
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +39,10 @@ class Cut:
 
 def cut(pattern: Pattern, edge: float) -> Cut:
     """The pattern cut into triangles with edges of about `edge` [m]."""
-    if not (np.isfinite(edge) and edge > 0):
-        raise BadInput(f"{pattern.name}: edge must be a positive number, not {edge}")
+    if isinstance(edge, bool) or not isinstance(edge, Real) or not (np.isfinite(edge) and edge > 0):
+        raise BadInput(f"{pattern.name}: edge must be a positive number, not {edge!r}")
+    if sum(p.length(k) for p in pattern.panels for k in range(len(p.corners))) > MOST * edge:
+        raise BadInput(f"{pattern.name}: edges of {edge:g} m make more than {MOST:,} vertices around the panels")
     shares = {(p.name, k): [np.array([0.0, 1.0])] for p in pattern.panels for k in range(len(p.corners))}
     sewn = []
     for seam in pattern.seams:
@@ -69,6 +74,8 @@ def area(pattern: Pattern) -> float:
 
 def edge_for(pattern: Pattern, vertices: int) -> float:
     """The edge length [m] at which the sewn garment has about so many vertices."""
+    if isinstance(vertices, bool) or not isinstance(vertices, Real) or not 1 <= vertices <= 1e9:
+        raise BadInput(f"{pattern.name}: vertices must be a number from 1 to 1,000,000,000, not {vertices!r}")
     boundary = sum(p.length(k) for p in pattern.panels for k in range(len(p.corners)))
     sewn = sum(
         pattern.panel(p.panel).length(p.edge) * (p.last - p.first) for s in pattern.seams for p in (*s.one, *s.two)
@@ -83,17 +90,24 @@ def edge_for(pattern: Pattern, vertices: int) -> float:
 
 def _in_a_row(pattern: Pattern, pieces: tuple[Piece, ...]) -> list[tuple[Piece, bool]]:
     """Pieces of a side, each with whether it is followed in the panel's own direction."""
-    if len(pieces) == 1:
-        return [(pieces[0], True)]
-    way = []
-    for k, piece in enumerate(pieces):
-        other = pieces[k + 1] if k + 1 < len(pieces) else pieces[k - 1]
-        if other.panel != piece.panel:
-            raise BadInput(f"{pattern.name}: one side of a seam is on two panels: {piece.panel} and {other.panel}")
-        count = len(pattern.panel(piece.panel).corners)
-        ahead = (other.edge + other.first - piece.edge - piece.first) % count < count / 2
-        way.append((piece, ahead == (k + 1 < len(pieces))))
-    return way
+    panel = pattern.panel(pieces[0].panel)
+    for piece in pieces:
+        if piece.panel != panel.name:
+            raise BadInput(f"{pattern.name}: one side of a seam is on two panels: {panel.name} and {piece.panel}")
+    length = [panel.length(k) for k in range(len(panel.corners))]
+    reach = np.concatenate([[0], np.cumsum(length)])
+    ends = [[reach[p.edge] + t * length[p.edge] for t in (p.first, p.last)] for p in pieces]
+    around, sewn = reach[-1], sum(last - first for first, last in ends)
+
+    def passed(gaps: list[float]) -> float:  # over, from each piece to the next
+        return sum(gap % around for gap in gaps if gap % around < around * (1 - SAME))
+
+    forward = passed([b[0] - a[1] for a, b in pairwise(ends)])
+    backward = passed([a[0] - b[1] for a, b in pairwise(ends)])
+    if min(forward, backward) + sewn > around * (1 + SAME):
+        names = ", ".join(panel.edges[p.edge] for p in pieces)
+        raise BadInput(f"{pattern.name}: one side of a seam is not in the order of the outline: {panel.name}: {names}")
+    return [(piece, bool(forward <= backward)) for piece in pieces]
 
 
 def _ends(pattern: Pattern, side: list[tuple[Piece, bool]]) -> np.ndarray:
@@ -106,12 +120,35 @@ def _ends(pattern: Pattern, side: list[tuple[Piece, bool]]) -> np.ndarray:
     return np.array(points)
 
 
+def _corners(pattern: Pattern, side: list[tuple[Piece, bool]]) -> list[tuple[str, int, float]]:
+    """Where a side begins and ends: panel, edge and share of it, its end being the beginning of the next."""
+    found = []
+    for (piece, forward), begin in ((side[0], True), (side[-1], False)):
+        t = piece.first if forward == begin else piece.last
+        last = t > 1 - SAME
+        count = len(pattern.panel(piece.panel).corners)
+        found.append((piece.panel, (piece.edge + last) % count, 0.0 if last else t))
+    return found
+
+
+def _meet(a: tuple[str, int, float], b: tuple[str, int, float]) -> bool:
+    return a[:2] == b[:2] and abs(a[2] - b[2]) < SAME
+
+
 def _same_way(pattern: Pattern, one, two):
-    """Both sides in the same direction: one of a single edge is followed so that its ends are near the other's."""
+    """Both sides in the same direction.
+
+    One of a single edge is followed so that its ends are near the other's, or from the point that they have in common:
+    the tip of a dart.
+    """
     if len(one) > 1 and len(two) > 1:
         return one, two  # both are listed in their order
-    a, b = _ends(pattern, one), _ends(pattern, two)
-    if ((a - b) ** 2).sum() < ((a - b[::-1]) ** 2).sum() * (1 - 1e-9):
+    a, b = _corners(pattern, one), _corners(pattern, two)
+    along, against = any(map(_meet, a, b)), any(map(_meet, a, b[::-1]))
+    if along == against:
+        a, b = _ends(pattern, one), _ends(pattern, two)
+        along = ((a - b) ** 2).sum() < ((a - b[::-1]) ** 2).sum() * (1 - 1e-9)
+    if along:
         return one, two
     if len(two) > 1:
         return [(piece, not forward) for piece, forward in one], two
@@ -129,12 +166,11 @@ def _divide(pattern: Pattern, one, two, edge: float):
         reaches.append(np.concatenate([[0], np.cumsum(lengths)]))
     longest = max(reach[-1] for reach in reaches)
     mine, other = (reach / reach[-1] for reach in reaches)  # shares of the length at which there are corners
-    meets = [(a, b) for b in other[1:-1] for a in mine[1:-1] if abs(a - b) * longest < 0.4 * edge]
-    met = np.array([(0.0, 0.0), *meets, (1.0, 1.0)])
-    met = met[np.concatenate([[True], (np.diff(met, axis=0) > 1e-9).all(axis=1)])]
+    met = _sewn_corners(mine, other, NEAR * edge / longest)
     breaks = np.unique(np.concatenate([mine, np.interp(other, met[:, 1], met[:, 0])]).round(12))
     for low, high in pairwise(breaks):
-        s = np.linspace(low, high, max(1, round((high - low) * longest / edge)) + 1)
+        wide = max(high - low, np.ptp(np.interp([low, high], met[:, 0], met[:, 1])))
+        s = np.linspace(low, high, max(1, round(wide * longest / edge)) + 1)
         both = []
         for side, reach, share in ((one, reaches[0], s), (two, reaches[1], np.interp(s, met[:, 0], met[:, 1]))):
             at = share * reach[-1]
@@ -145,6 +181,24 @@ def _divide(pattern: Pattern, one, two, edge: float):
             t[t < SAME], t[t > 1 - SAME] = 0.0, 1.0
             both.append((piece, t))
         yield both
+
+
+def _sewn_corners(mine: np.ndarray, other: np.ndarray, near: float) -> np.ndarray:
+    """(k, 2) increasing: a share of one side, and that of the other which it is sewn to. The ends are, and corners if
+    they are nearer than `near` once those are sewn that are still nearer."""
+    met = np.array([(0.0, 0.0), (1.0, 1.0)])
+    left = [(a, b) for a in mine[1:-1] for b in other[1:-1]]
+    while left:
+        a, b = np.array(left).T
+        apart = np.minimum(
+            np.abs(a - np.interp(b, met[:, 1], met[:, 0])), np.abs(b - np.interp(a, met[:, 0], met[:, 1]))
+        )
+        best = np.lexsort([a + b, apart])[0]
+        if apart[best] >= near:
+            break
+        met = np.sort(np.concatenate([met, [left[best]]]), axis=0)
+        left = [pair for pair in left if (pair[0] - a[best]) * (pair[1] - b[best]) > 0]
+    return met
 
 
 def _with_the_rest(parts: list[np.ndarray], length: float, edge: float) -> np.ndarray:
@@ -209,10 +263,23 @@ def merge(mesh: TriMesh, stitches: np.ndarray) -> TriMesh:
     x = np.stack([np.bincount(vertex, mesh.x[:, c]) / count for c in range(3)], axis=1)
     alone = count[vertex] == 1
     x[vertex[alone]] = mesh.x[alone]  # to the bit
-    merged = replace(mesh, x=x, faces=vertex[mesh.faces], origin=None)
+    faces = vertex[mesh.faces]
+    flat = (faces == np.roll(faces, 1, axis=1)).any(axis=1)
+    if flat.any():
+        raise BadInput(f"{mesh.name}: cloth that is one face wide is sewn to itself: panel {_of(mesh, flat)}")
+    merged = replace(mesh, x=x, faces=faces, origin=None)
     if len(merged.non_manifold_edges):
-        raise BadInput(f"{mesh.name}: three or more pieces of cloth are sewn together along one line")
+        a, b = merged.edges[merged.non_manifold_edges[0]]
+        there = (faces == a).any(axis=1) & (faces == b).any(axis=1)
+        raise BadInput(
+            f"{mesh.name}: three or more pieces of cloth are sewn together along one line: panel {_of(mesh, there)}"
+        )
     return _facing_one_way(merged)
+
+
+def _of(mesh: TriMesh, faces: np.ndarray) -> str:
+    """The groups that some of these faces (m,) bool are in."""
+    return ", ".join(name for name, own in mesh.groups.items() if faces[own].any())
 
 
 def _facing_one_way(mesh: TriMesh) -> TriMesh:

@@ -6,8 +6,9 @@ joins two sides, each a piece of an edge or several edges in a row; a dart is a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from unsnarl.errors import BadInput
 from unsnarl.jit import floats
 
 _FINE = 256  # pieces by which the length along a curve is measured
+_FAR = 100.0  # [m] from the origin, and lengths of the edge from it: nothing of a garment is farther
+_LEAST = 1e-6  # share of an edge that is sewn, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,37 +45,48 @@ class Panel:
 
     def __post_init__(self):
         fix = object.__setattr__
-        corners = floats(self.corners)
-        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
+        if not isinstance(self.name, str):
+            raise BadInput(f"a panel's name must be text, not {self.name!r}")
+        corners = _numbers(self.corners)
+        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
             raise BadInput(f"panel {self.name}: corners must be three or more points (u, v)")
-        if np.abs(corners).max() > 100.0:
-            raise BadInput(f"panel {self.name}: a corner is more than 100 m away: units are metres")
+        if np.abs(corners).max() > _FAR:
+            raise BadInput(f"panel {self.name}: a corner is more than {_FAR:g} m away: units are metres")
         fix(self, "corners", corners)
         if (np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1) < 1e-9).any():
             raise BadInput(f"panel {self.name}: two corners in a row are at the same place")
-        names = tuple(self.edges) or tuple(str(k) for k in range(len(corners)))
-        if len(names) != len(corners) or len(set(names)) != len(names):
+        names = tuple(self.edges) if isinstance(self.edges, Sequence) else (None,)
+        names = names or tuple(str(k) for k in range(len(corners)))
+        if {type(n) for n in names} != {str} or len(names) != len(corners) or len(set(names)) != len(names):
             raise BadInput(f"panel {self.name}: edges must be {len(corners)} different names, one for each corner")
         fix(self, "edges", names)
         curves = {}
-        for k, control in self.curves.items():
-            control = np.atleast_2d(floats(control))
-            if control.shape not in ((1, 2), (2, 2)) or not np.isfinite(control).all():
-                raise BadInput(f"panel {self.name}: the curve of {names[k]} must be one or two control points")
+        for k, control in self.curves.items() if isinstance(self.curves, Mapping) else [(None, None)]:
+            if not _is(k, Integral) or not 0 <= k < len(names):
+                raise BadInput(f"panel {self.name}: curves must be told by edge, 0 to {len(names) - 1}, not {k!r}")
+            control = np.atleast_2d(_numbers(control))
+            if control.shape not in ((1, 2), (2, 2)):
+                raise BadInput(f"panel {self.name}: curves must have one or two control points each ({names[k]})")
+            if np.abs(control).max() > _FAR:
+                raise BadInput(f"panel {self.name}: curves must be within {_FAR:g} lengths of the edge ({names[k]})")
             curves[int(k)] = control
         fix(self, "curves", curves)
-        fix(self, "rotation", floats(self.rotation))
-        fix(self, "position", floats(self.position))
-        if self.wrap is not None and not 1e-3 <= self.wrap <= 100:
-            raise BadInput(f"panel {self.name}: wrap must be a radius from 0.001 to 100 m, not {self.wrap}")
+        rotation, position = _numbers(self.rotation), _numbers(self.position)
+        if rotation.shape != (3, 3) or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6:
+            raise BadInput(f"panel {self.name}: rotation must be a matrix (3, 3) that turns")
+        if position.shape != (3,) or np.abs(position).max() > _FAR:
+            raise BadInput(f"panel {self.name}: position must be three numbers from -{_FAR:g} to {_FAR:g} m")
+        fix(self, "rotation", rotation)
+        fix(self, "position", position)
+        if self.wrap is not None and not (_is(self.wrap, Real) and 1e-3 <= self.wrap <= _FAR):
+            raise BadInput(f"panel {self.name}: wrap must be a radius from 0.001 to {_FAR:g} m, not {self.wrap!r}")
 
     def along(self, edge: int, t: np.ndarray) -> np.ndarray:
         """Points (k, 2) [m] at shares t (k,) of the length of an edge; 0 and 1 are its corners, to the bit."""
         a, b = self.corners[edge], self.corners[(edge + 1) % len(self.corners)]
         t = np.asarray(t, dtype=np.float64)[:, None]
         if edge in self.curves:
-            fine = self._bezier(edge, np.linspace(0, 1, _FINE + 1)[:, None])
-            reach = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
+            reach = self._reach(edge)
             points = self._bezier(edge, np.interp(t[:, 0] * reach[-1], reach, np.linspace(0, 1, _FINE + 1))[:, None])
         else:
             points = (1 - t) * a + t * b
@@ -81,8 +95,9 @@ class Panel:
 
     def length(self, edge: int) -> float:
         """Length of an edge [m]."""
-        points = self.along(edge, np.linspace(0, 1, _FINE + 1) if edge in self.curves else np.array([0.0, 1.0]))
-        return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        if edge in self.curves:
+            return float(self._reach(edge)[-1])
+        return float(np.linalg.norm(self.corners[(edge + 1) % len(self.corners)] - self.corners[edge]))
 
     def placed(self, uv: np.ndarray) -> np.ndarray:
         """Points (k, 2) of the panel, in space (k, 3) [m]; laid on the cylinder, lengths stay what they are."""
@@ -102,6 +117,11 @@ class Panel:
             self, name=name, corners=self.corners * [-1, 1], curves=curves, rotation=flip @ self.rotation @ flip,
             position=flip @ self.position,
         )  # fmt: skip
+
+    def _reach(self, edge: int) -> np.ndarray:
+        """Lengths along a curve up to each of its _FINE parts."""
+        fine = self._bezier(edge, np.linspace(0, 1, _FINE + 1)[:, None])
+        return np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
 
     def _bezier(self, edge: int, t: np.ndarray) -> np.ndarray:
         a, b = self.corners[edge], self.corners[(edge + 1) % len(self.corners)]
@@ -147,8 +167,13 @@ class Pattern:
 
     def __post_init__(self):
         fix = object.__setattr__
-        fix(self, "panels", tuple(self.panels))
-        fix(self, "seams", tuple(self.seams))
+        if not isinstance(self.name, str):
+            raise BadInput(f"a pattern's name must be text, not {self.name!r}")
+        for key, kind in (("panels", Panel), ("seams", Seam)):
+            parts = getattr(self, key)
+            if not isinstance(parts, Sequence) or not all(isinstance(part, kind) for part in parts):
+                raise BadInput(f"{self.name}: {key} must be a list of {kind.__name__}")
+            fix(self, key, tuple(parts))
         fix(self, "material", material(self.material))
         names = [p.name for p in self.panels]
         if not names:
@@ -157,13 +182,18 @@ class Pattern:
             raise BadInput(f"{self.name}: two panels have the same name")
         taken: dict[tuple[str, int], list[tuple[float, float]]] = {}
         for seam in self.seams:
+            for side in (seam.one, seam.two):
+                if not isinstance(side, Sequence) or not side or not all(isinstance(piece, Piece) for piece in side):
+                    raise BadInput(f"{self.name}: each side of a seam must be one Piece or more")
             for piece in (*seam.one, *seam.two):
                 panel = self.panel(piece.panel)
-                if not 0 <= piece.edge < len(panel.corners):
+                if not _is(piece.edge, Integral) or not 0 <= piece.edge < len(panel.corners):
                     raise BadInput(f"{self.name}: a seam names edge {piece.edge} of panel {piece.panel}, "
                                    f"which has {len(panel.corners)}")  # fmt: skip
-                if not 0 <= piece.first < piece.last <= 1:
-                    raise BadInput(f"{self.name}: a seam takes {piece.first:g} to {piece.last:g} of an edge")
+                share = (piece.first, piece.last)
+                if not all(_is(s, Real) for s in share) or not (0 <= share[0] <= share[1] - _LEAST and share[1] <= 1):
+                    raise BadInput(f"{self.name}: a seam takes {share[0]} to {share[1]} of an edge, not two numbers "
+                                   f"from 0 to 1, the smaller first")  # fmt: skip
                 others = taken.setdefault((piece.panel, piece.edge), [])
                 if any(piece.first < b - 1e-9 and a < piece.last - 1e-9 for a, b in others):
                     raise BadInput(f"{self.name}: {piece.panel}.{panel.edges[piece.edge]} is sewn twice")
@@ -177,11 +207,30 @@ class Pattern:
 
     def moved(self, shift: Sequence[float] = (0, 0, 0), scale: float = 1.0) -> Pattern:
         """The pattern with its panels scaled about the origin, then shifted by (3,) [m]."""
+        if not _is(scale, Real) or not scale > 0:
+            raise BadInput(f"{self.name}: scale must be a positive number, not {scale!r}")
+        shift = _numbers(shift)
+        if shift.shape != (3,):
+            raise BadInput(f"{self.name}: shift must be three numbers")
         panels = [
             replace(
-                p, corners=p.corners * scale, position=p.position * scale + np.asarray(shift, dtype=np.float64),
+                p, corners=p.corners * scale, position=p.position * scale + shift,
                 wrap=None if p.wrap is None else p.wrap * scale,
             )
             for p in self.panels
         ]  # fmt: skip
         return replace(self, panels=tuple(panels))
+
+
+def _is(value, kind: type) -> bool:
+    """Whether it is a number of this kind; True and False are none."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _numbers(a) -> np.ndarray:
+    """`a` as floats, or an empty array if something in it is not a finite number."""
+    try:
+        a = np.asarray(a)
+    except (TypeError, ValueError, OverflowError):
+        a = np.empty(0)
+    return floats(a) if a.dtype.kind in "fiu" and np.isfinite(a).all() else np.empty(0)

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from unsnarl.energies.materials import MATERIALS
 from unsnarl.errors import BadInput
-from unsnarl.io.tables import Table, TableReader
+from unsnarl.io.tables import Table, TableReader, only
 from unsnarl.wardrobe.pattern import Panel, Pattern, Piece, Seam
 
 Triple = Annotated[list[float], Field(min_length=3, max_length=3)]
@@ -47,6 +48,49 @@ class _Garment(Table):
     seam: list[_Seam] = Field(default_factory=list)
 
 
+class _Foreign(Table):
+    """A table of another program's file: what is not known here is passed over."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, table: Any) -> Any:
+        if not isinstance(table, dict):
+            raise PydanticCustomError("table", "must be a table")
+        return table
+
+
+class _CodeEdge(_Foreign):
+    endpoints: Annotated[list[int], Field(min_length=2, max_length=2)]
+    curvature: Point | None = None
+
+
+class _CodePanel(_Foreign):
+    vertices: list[Point]
+    edges: Annotated[list[_CodeEdge], Field(min_length=3)]
+    translation: Triple = Field(default_factory=lambda: [0.0, 0.0, 0.0])
+    rotation: Triple = Field(default_factory=lambda: [0.0, 0.0, 0.0])
+
+
+class _CodeSide(_Foreign):
+    panel: str
+    edge: int
+
+
+class _CodePattern(_Foreign):
+    panels: dict[str, _CodePanel]
+    stitches: list[Annotated[list[_CodeSide], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
+
+
+class _CodeProperties(_Foreign):
+    curvature_coords: Annotated[str, only("relative")] = "relative"
+    units_in_meter: float = 100.0
+
+
+class _Code(_Foreign):
+    pattern: _CodePattern
+    properties: _CodeProperties = Field(default_factory=_CodeProperties)
+
+
 def read_pattern(path: str | Path) -> Pattern:
     """The pattern in a file: TOML, JSON with the same tables, or GarmentCode's JSON."""
     return _Reader(Path(path)).read()
@@ -70,8 +114,18 @@ class _Reader(TableReader):
             raise BadInput(f"{self.path}: patterns are .toml or .json files")
         content = self.toml() if kind == ".toml" else self.json()
         if "pattern" in content and "panel" not in content:
-            return self._garment_code(content)
+            return self._garment_code(self.validated(_Code, content))
         return self._garment(self.validated(_Garment, content))
+
+    def _pattern(self, key: tuple, name: str, panels: dict[str, Panel], seams: list[Seam], *more) -> Pattern:
+        """The pattern; what is wrong with a seam is said of its place in the list at `key`."""
+        try:
+            return Pattern(name, tuple(panels.values()), tuple(seams), *more)
+        except BadInput:
+            for count in range(len(seams) + 1):
+                with self.blame((*key, count - 1) if count else (), name):
+                    Pattern(name, tuple(panels.values()), tuple(seams[:count]), *more)
+            raise
 
     # --- our own ---
 
@@ -79,16 +133,14 @@ class _Reader(TableReader):
         panels: dict[str, Panel] = {}
         for k, table in enumerate(file.panel):
             key = ("panel", k)
-            with self.blame(key, f"panel {table.name}", table):
-                if table.name in panels:
-                    raise BadInput(f"name {table.name!r} is taken")
-                panels[table.name] = self._panel(key, table, panels)
+            if table.name in panels:
+                raise self.trouble((*key, "name"), f"{table.name!r} is taken")
+            panels[table.name] = self._panel(key, table, panels)
         seams = [self._seam(("seam", k, "between"), table, panels) for k, table in enumerate(file.seam)]
         material = file.material or "cotton"
         if material not in MATERIALS:
             raise self.trouble(("material",), f"there is no material {material!r}; there are {', '.join(MATERIALS)}")
-        with self.blame((), file.name or self.path.stem):
-            return Pattern(file.name or self.path.stem, tuple(panels.values()), tuple(seams), material, file.pose)
+        return self._pattern(("seam",), file.name or self.path.stem, panels, seams, material, file.pose)
 
     def _panel(self, key: tuple, table: _Panel, others: dict[str, Panel]) -> Panel:
         if table.mirror is not None:
@@ -110,10 +162,11 @@ class _Reader(TableReader):
             if len(control) not in (2, 4):
                 raise self.trouble((*key, "curves"), f"{name}: must be [along, left], or that of two control points")
             curves[names.index(name)] = np.reshape(control, (-1, 2))
-        return Panel(
-            table.name, np.array(table.corners), curves, tuple(names), _rotation(table.rotate or (0, 0, 0)),
-            np.array(table.position or (0, 0, 0)), table.wrap,
-        )  # fmt: skip
+        with self.blame(key, f"panel {table.name}", table):
+            return Panel(
+                table.name, np.array(table.corners), curves, tuple(names), _rotation(table.rotate or (0, 0, 0)),
+                np.array(table.position or (0, 0, 0)), table.wrap,
+            )  # fmt: skip
 
     def _seam(self, key: tuple, table: _Seam, panels: dict[str, Panel]) -> Seam:
         sides = []
@@ -144,51 +197,50 @@ class _Reader(TableReader):
 
     # --- GarmentCode's ---
 
-    def _garment_code(self, content: dict) -> Pattern:
-        properties = content.get("properties", {})
-        if properties.get("curvature_coords", "relative") != "relative":
-            raise BadInput(f"{self.path}: curves must be relative to their edges (curvature_coords)")
-        try:
-            unit = 1.0 / float(properties.get("units_in_meter", 100))
-            tables = content["pattern"]["panels"]
-            panels, place = {}, {}
-            for name, table in tables.items():
-                panels[name], place[name] = self._walked(name, table, unit)
-            seams = []
-            for stitch in content["pattern"].get("stitches", []):
-                if len(stitch) != 2:
-                    raise BadInput(f"{self.path}: a stitch joins {len(stitch)} edges, not 2")
-                seams.append(Seam(*((Piece(side["panel"], place[side["panel"]][side["edge"]]),) for side in stitch)))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
-            if isinstance(error, BadInput):
-                raise
-            raise BadInput(f"{self.path}: is not a pattern: {type(error).__name__} {error}") from None
-        return Pattern(self.path.stem, tuple(panels.values()), tuple(seams))
+    def _garment_code(self, file: _Code) -> Pattern:
+        self.positive(("properties", "units_in_meter"), file.properties.units_in_meter)
+        unit = 1.0 / file.properties.units_in_meter
+        panels, place = {}, {}
+        for name, table in file.pattern.panels.items():
+            panels[name], place[name] = self._walked(("pattern", "panels", name), name, table, unit)
+        seams = []
+        for k, stitch in enumerate(file.pattern.stitches):
+            sides = []
+            for side, ends in enumerate(stitch):
+                key = ("pattern", "stitches", k, side)
+                if ends.panel not in panels:
+                    raise self.trouble((*key, "panel"), f"there is no panel {ends.panel!r}: {', '.join(panels)}")
+                if ends.edge not in place[ends.panel]:
+                    raise self.trouble((*key, "edge"), f"{ends.panel} has no edge {ends.edge}")
+                sides.append((Piece(ends.panel, place[ends.panel][ends.edge]),))
+            seams.append(Seam(*sides))
+        return self._pattern(("pattern", "stitches"), self.path.stem, panels, seams)
 
-    def _walked(self, name: str, table: dict, unit: float) -> tuple[Panel, dict[int, int]]:
+    def _walked(self, key: tuple, name: str, table: _CodePanel, unit: float) -> tuple[Panel, dict[int, int]]:
         """A panel whose edges follow each other, and the place of each edge of the file in it."""
-        points = np.array(table["vertices"], dtype=np.float64) * unit
-        edges = [tuple(edge["endpoints"]) for edge in table["edges"]]
-        at, order = edges[0][0], []
+        points = np.array(table.vertices) * unit
+        edges = [tuple(edge.endpoints) for edge in table.edges]
+        for k, ends in enumerate(edges):
+            if not all(0 <= end < len(points) for end in ends):
+                raise self.trouble((*key, "edges", k, "endpoints"), f"must be vertices from 0 to {len(points) - 1}")
+        corner, order, corners, curves = edges[0][0], [], [], {}
         while len(order) < len(edges):
-            ahead = [k for k, ends in enumerate(edges) if at in ends and k not in order]
+            ahead = [k for k, ends in enumerate(edges) if corner in ends and k not in order]
             if not ahead:
-                raise BadInput(f"{self.path}: the edges of panel {name} do not close")
-            k = next((k for k in ahead if edges[k][0] == at), ahead[0])
-            order.append(k)
-            at = edges[k][1] if edges[k][0] == at else edges[k][0]
-        corner, corners, curves = edges[0][0], [], {}
-        for place, k in enumerate(order):
+                raise self.trouble((*key, "edges"), "do not follow each other around the panel")
+            k = next((k for k in ahead if edges[k][0] == corner), ahead[0])
             forward = edges[k][0] == corner
+            if table.edges[k].curvature is not None:
+                along, left = table.edges[k].curvature
+                curves[len(order)] = np.array([[along, left] if forward else [1 - along, -left]])
+            order.append(k)
             corners.append(points[corner])
-            if "curvature" in table["edges"][k]:
-                along, left = table["edges"][k]["curvature"]
-                curves[place] = np.array([[along, left] if forward else [1 - along, -left]])
             corner = edges[k][1] if forward else edges[k][0]
         if corner != edges[0][0]:
-            raise BadInput(f"{self.path}: the edges of panel {name} do not close")
-        position = np.array(table.get("translation", (0, 0, 0)), dtype=np.float64) * unit
-        panel = Panel(name, np.array(corners), curves, (), _rotation(table.get("rotation", (0, 0, 0))), position)
+            raise self.trouble((*key, "edges"), "do not end where they begin")
+        with self.blame(key, f"panel {name}"):
+            position = np.array(table.translation) * unit
+            panel = Panel(name, np.array(corners), curves, (), _rotation(table.rotation), position)
         return panel, {k: place for place, k in enumerate(order)}
 
 
