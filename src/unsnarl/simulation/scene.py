@@ -104,7 +104,7 @@ class Body:
         if not isinstance(self.motion, Frames):
             mesh = as_mesh(self.motion, "body")
             object.__setattr__(self, "motion", Frames(mesh, mesh.x[None]))
-        _in_range(self.friction, 0, 100, f"{self.mesh.name}: friction")
+        in_range(self.friction, 0, 100, f"{self.mesh.name}: friction")
         if len(self.mesh.non_manifold_edges):
             raise BadInput(f"{self.mesh.name}: an edge has three or more faces; split_non_manifold cuts it open there")
 
@@ -138,7 +138,7 @@ class Wind:
             raise BadInput("wind: velocity must be three numbers")
         object.__setattr__(self, "velocity", tuple(velocity.tolist()))
         for key, most in (("drag", 100), ("lift", 100), ("gusts", 1)):
-            _in_range(getattr(self, key), 0, most, f"wind: {key}")
+            in_range(getattr(self, key), 0, most, f"wind: {key}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,14 +193,14 @@ class Scene:
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
                 raise BadInput(f"{self.name}: {key} must be a whole number from {least} to {most:,}, not {value!r}")
         for key, least, most in (("fps", 1e-3, 1e6), ("gravity", -1e4, 1e4), ("air", 0, 1e4), ("friction", 0, 100)):
-            _in_range(getattr(self, key), least, most, f"{self.name}: {key}")
+            in_range(getattr(self, key), least, most, f"{self.name}: {key}")
         for key, known in (("up", ("x", "y", "z")), ("resolver", RESOLVERS), ("untangle", METHODS)):
             if getattr(self, key) not in known:
                 raise BadInput(f"{self.name}: {key} must be one of {', '.join(known)}, not {getattr(self, key)!r}")
         if self.thickness is None:
             lengths = [np.linalg.norm(np.diff(c.mesh.x[c.mesh.edges], axis=1), axis=2).mean() for c in self.cloths]
             fix(self, "thickness", float(min(0.005, 0.25 * min(lengths))))
-        _in_range(self.thickness, 1e-9, 1.0, f"{self.name}: thickness")
+        in_range(self.thickness, 1e-9, 1.0, f"{self.name}: thickness")
 
     def but(self, **changes) -> Scene:
         """The same scene with something changed."""
@@ -227,7 +227,8 @@ def _numbers(a, what: str) -> np.ndarray:
     return a
 
 
-def _in_range(value, least: float, most: float, what: str) -> None:
+def in_range(value, least: float, most: float, what: str) -> None:
+    """Raise `BadInput` unless value is a number from least to most."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not (number and least <= value <= most):
         raise BadInput(f"{what} must be a number from {least:g} to {most:g}, not {value!r}")

@@ -41,8 +41,9 @@ FEW = 0.01  # collisions per vertex that are left to the resolver without anothe
 HALVINGS = 5  # of a step that fails, at most
 STUCK = 2  # the same where pins and bodies leave no room, so that no step would be small enough
 STITCH = 10.0  # times as stiff as the cloth is a stitch
-NEAR = 2.5  # of the thickness: gap at which the ends of a stitch are one point for collisions
-CLOSED = 0.3  # of the thickness: gap at which the ends of a stitch are one point when intersections are counted
+SEAM = 0.1  # of the thickness: that of seams while they are open, so that their sides do not push each other away
+NEAR = 0.5  # of the thickness: gap at which the ends of a stitch are one point for collisions
+CLOSED = 0.15  # the same when intersections are counted
 TEAR = 1.3  # times as long as it was, and as it is at rest, an edge gets in a step that does not fail
 
 
@@ -95,6 +96,7 @@ class Simulator:
         self.stitches = _stitches(scene.cloths, self.first)
         sharp = [scene.thickness * sharp_vertices(m) for m in bodies]  # elsewhere, constraints on the vertices will do
         self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
+        self.thickness[self.stitches.pairs] *= SEAM
         self.edge_length = rest_lengths(mesh)
         self.scratch = Scratch()
         self.coarse = build_coarse(mesh, self.edge_length)

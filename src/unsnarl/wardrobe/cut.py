@@ -31,10 +31,12 @@ class Cut:
 
     mesh     : all panels, unconnected; groups are the panels; uv is the flat panels side by side [m], rest their shape
     stitches : (s, 2) int32, vertices that are to become one
+    stage    : (s,) int32, of the seam that each belongs to
     """
 
     mesh: TriMesh
     stitches: np.ndarray
+    stage: np.ndarray
 
 
 def cut(pattern: Pattern, edge: float) -> Cut:
@@ -50,7 +52,7 @@ def cut(pattern: Pattern, edge: float) -> Cut:
         for side in _divide(pattern, one, two, edge):
             for piece, t in side:
                 shares[piece.panel, piece.edge].append(t)
-            sewn.append(side)
+            sewn.append((side, seam.stage))
     outlines, numbers = {}, {}
     for panel in pattern.panels:
         parts = []
@@ -242,15 +244,18 @@ def _assemble(pattern: Pattern, outlines, numbers, sewn, edge: float) -> Cut:
         last = (piece.edge == len(panel.corners) - 1) & (at == len(known) - 1)
         return first[panel.name] + np.where(last, 0, start + at)
 
-    pairs = [np.stack([vertex(pattern.panel(piece.panel), piece, t) for piece, t in side], axis=1) for side in sewn]
-    pairs = np.concatenate(pairs) if pairs else np.zeros((0, 2), np.int64)
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    rows = [np.zeros((0, 3), np.int64)]
+    for side, stage in sewn:
+        a, b = (vertex(pattern.panel(piece.panel), piece, t) for piece, t in side)
+        rows.append(np.column_stack([np.minimum(a, b), np.maximum(a, b), np.full(len(a), stage)])[a != b])
+    rows = np.unique(np.concatenate(rows), axis=0)  # by pair, the earliest stage first
+    rows = rows[np.unique(rows[:, :2], axis=0, return_index=True)[1]]
     every = np.concatenate(faces)
     mesh = TriMesh(
         np.concatenate(x), every, name=pattern.name, uv=np.concatenate(uv), face_uv=every, rest=np.concatenate(rest),
         groups=groups,
     )  # fmt: skip
-    return Cut(mesh, ints(pairs))
+    return Cut(mesh, ints(rows[:, :2]), ints(rows[:, 2]))
 
 
 def merge(mesh: TriMesh, stitches: np.ndarray) -> TriMesh:
@@ -258,28 +263,20 @@ def merge(mesh: TriMesh, stitches: np.ndarray) -> TriMesh:
 
     Vertices are numbered by the first of those they are made of; uv, groups and the shape of the panels stay.
     """
+    merged, _ = join(mesh, stitches)
+    if len(merged.non_manifold_edges):
+        raise BadInput(f"{mesh.name}: three or more pieces of cloth are sewn together along one line")
+    return _facing_one_way(merged)
+
+
+def join(mesh: TriMesh, stitches: np.ndarray) -> tuple[TriMesh, np.ndarray]:
+    """The mesh with stitched vertices made one, and what became of each vertex (n,)."""
     vertex = components(len(mesh.x), stitches)
     count = np.bincount(vertex)
     x = np.stack([np.bincount(vertex, mesh.x[:, c]) / count for c in range(3)], axis=1)
     alone = count[vertex] == 1
     x[vertex[alone]] = mesh.x[alone]  # to the bit
-    faces = vertex[mesh.faces]
-    flat = (faces == np.roll(faces, 1, axis=1)).any(axis=1)
-    if flat.any():
-        raise BadInput(f"{mesh.name}: cloth that is one face wide is sewn to itself: panel {_of(mesh, flat)}")
-    merged = replace(mesh, x=x, faces=faces, origin=None)
-    if len(merged.non_manifold_edges):
-        a, b = merged.edges[merged.non_manifold_edges[0]]
-        there = (faces == a).any(axis=1) & (faces == b).any(axis=1)
-        raise BadInput(
-            f"{mesh.name}: three or more pieces of cloth are sewn together along one line: panel {_of(mesh, there)}"
-        )
-    return _facing_one_way(merged)
-
-
-def _of(mesh: TriMesh, faces: np.ndarray) -> str:
-    """The groups that some of these faces (m,) bool are in."""
-    return ", ".join(name for name, own in mesh.groups.items() if faces[own].any())
+    return replace(mesh, x=x, faces=vertex[mesh.faces], origin=None), vertex
 
 
 def _facing_one_way(mesh: TriMesh) -> TriMesh:

@@ -11,7 +11,7 @@ import numpy as np
 from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
 from unsnarl.mesh import TriMesh
-from unsnarl.simulation.scene import Body, Cloth, Scene
+from unsnarl.simulation.scene import Body, Cloth, Scene, in_range
 from unsnarl.simulation.simulate import Simulator
 from unsnarl.wardrobe.body import Character, character
 from unsnarl.wardrobe.motions import POSES, named
@@ -74,6 +74,7 @@ def dress(
     progress  : called with what is being done, and the share of it that is done
     """
     name, patterns = _patterns(garments)
+    in_range(seconds, 0, 1e4, "seconds")
     body = _body(name, patterns, character() if body is None else body)
     tell = progress or (lambda what, share: None)
     worn: list[Cloth] = []
@@ -123,7 +124,9 @@ def _body(name: str, patterns: list[Pattern], body) -> Body:
         return body if isinstance(body, Body) else Body(body, FRICTION)
     poses = {p.pose for p in patterns}
     if len(poses) > 1:
-        raise BadInput(f"{name}: its garments are sewn in different poses: put them on one after the other")
+        raise BadInput(
+            f"{name}: its garments are sewn in different poses ({', '.join(sorted(str(p or 'at rest') for p in poses))})"
+        )
     pose = poses.pop()
     if pose is None:
         return Body(body.mesh, FRICTION)
@@ -137,6 +140,8 @@ def _patterns(garments) -> tuple[str, list[Pattern]]:
         return garments, [garment(name) for name in OUTFITS.get(garments, (garments,))]
     if isinstance(garments, Pattern):
         return garments.name, [garments]
+    if not isinstance(garments, Sequence):
+        raise BadInput(f"expected garments by name or as Patterns, got {type(garments).__name__}")
     patterns = [p for each in garments for p in _patterns(each)[1]]
     if not patterns:
         raise BadInput("there is no garment to put on")

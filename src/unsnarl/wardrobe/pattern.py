@@ -144,10 +144,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Seam:
-    """What is sewn to what: pieces in the order in which they follow each other along the seam, on either side."""
+    """What is sewn to what: pieces in the order in which they follow each other along the seam, on either side.
+
+    stage : seams of a stage are sewn once those of the stages before are closed: sleeves are set in last
+    """
 
     one: tuple[Piece, ...]
     two: tuple[Piece, ...]
+    stage: int = 1
 
 
 @dataclass(frozen=True, eq=False)

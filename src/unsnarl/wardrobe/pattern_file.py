@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from unsnarl.energies.materials import MATERIALS
 from unsnarl.errors import BadInput
 from unsnarl.io.tables import Table, TableReader, only
+from unsnarl.wardrobe.motions import POSES
 from unsnarl.wardrobe.pattern import Panel, Pattern, Piece, Seam
 
 Triple = Annotated[list[float], Field(min_length=3, max_length=3)]
@@ -38,6 +39,7 @@ class _Panel(Table):
 
 class _Seam(Table):
     between: Annotated[list[Any], Field(min_length=2, max_length=2)]
+    stage: Annotated[int, Field(ge=1, le=100)] = 1
 
 
 class _Garment(Table):
@@ -77,7 +79,7 @@ class _CodeSide(_Foreign):
 
 
 class _CodePattern(_Foreign):
-    panels: dict[str, _CodePanel]
+    panels: Annotated[dict[str, _CodePanel], Field(min_length=1)]
     stitches: list[Annotated[list[_CodeSide], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
 
 
@@ -140,6 +142,8 @@ class _Reader(TableReader):
         material = file.material or "cotton"
         if material not in MATERIALS:
             raise self.trouble(("material",), f"there is no material {material!r}; there are {', '.join(MATERIALS)}")
+        if file.pose is not None and file.pose not in POSES:
+            raise self.trouble(("pose",), f"there is no pose {file.pose!r}; there are {', '.join(POSES)}")
         return self._pattern(("seam",), file.name or self.path.stem, panels, seams, material, file.pose)
 
     def _panel(self, key: tuple, table: _Panel, others: dict[str, Panel]) -> Panel:
@@ -175,7 +179,7 @@ class _Reader(TableReader):
             if not isinstance(side, list) or not side or not all(isinstance(s, str) for s in side):
                 raise self.trouble((*key, k), 'must be an edge, "panel.edge", or a list of edges')
             sides.append(tuple(self._piece((*key, k), text, panels) for text in side))
-        return Seam(*sides)
+        return Seam(*sides, stage=table.stage)
 
     def _piece(self, key: tuple, text: str, panels: dict[str, Panel]) -> Piece:
         """A piece of an edge from "panel.edge", or "panel.edge 0:0.5" for a part of it."""
@@ -209,7 +213,8 @@ class _Reader(TableReader):
             for side, ends in enumerate(stitch):
                 key = ("pattern", "stitches", k, side)
                 if ends.panel not in panels:
-                    raise self.trouble((*key, "panel"), f"there is no panel {ends.panel!r}: {', '.join(panels)}")
+                    known = ", ".join(panels)
+                    raise self.trouble((*key, "panel"), f"there is no panel {ends.panel!r}; there are {known}")
                 if ends.edge not in place[ends.panel]:
                     raise self.trouble((*key, "edge"), f"{ends.panel} has no edge {ends.edge}")
                 sides.append((Piece(ends.panel, place[ends.panel][ends.edge]),))

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unsnarl.errors import BadInput
+from unsnarl.io.frames import Frames
 from unsnarl.mesh import TriMesh
-from unsnarl.simulation.scene import Body, Cloth, Scene
+from unsnarl.simulation.scene import Body, Cloth, Scene, in_range
 from unsnarl.simulation.simulate import Simulator
 from unsnarl.tangles.check import check
-from unsnarl.wardrobe.cut import Cut, cut, edge_for, merge
+from unsnarl.wardrobe.cut import Cut, cut, edge_for, join, merge
 from unsnarl.wardrobe.pattern import Pattern
 
 FRAMES = 240  # of 1/60 s, after which seams must be closed
@@ -40,33 +41,51 @@ def sew(
     thickness : of the cloth [m]; None: as a `Scene` has it
     progress : called with the share of the way that the widest gap has closed
     """
+    if not isinstance(pattern, Pattern):
+        raise BadInput(f"expected a Pattern (read_garment reads one from a file), got {type(pattern).__name__}")
+    bodies = [bodies] if isinstance(bodies, (TriMesh, Frames, Body)) else list(bodies)
+    worn = [c if isinstance(c, Cloth) else Cloth(c) for c in ([worn] if isinstance(worn, (TriMesh, Cloth)) else worn)]
     if vertices is not None and edge is not None:
         raise BadInput(f"{pattern.name}: give vertices or edge, not both")
-    if vertices is not None and not 20 <= vertices <= 1_000_000:
-        raise BadInput(f"{pattern.name}: vertices must be 20 to 1,000,000, not {vertices}")
+    if vertices is not None:
+        in_range(vertices, 20, 1_000_000, f"{pattern.name}: vertices")
     pieces = cut(pattern, edge_for(pattern, vertices or 2_000) if edge is None else edge)
     still = [Body(_at_rest(body), friction=0.0) for body in bodies]
     _check_start(pieces, worn, still)
-    cloth = Cloth(pieces.mesh, pattern.material, stitches=pieces.stitches)
+    if len(pieces.stitches) == 0:
+        return merge(pieces.mesh, pieces.stitches), [c.mesh for c in worn]
+    mesh, stitches, below = pieces.mesh, pieces.stitches, [c.mesh for c in worn]
+    stages = np.unique(pieces.stage)
+    stage = pieces.stage
+    merge(mesh, stitches)  # raises where the garment is not a surface
+    for k, now in enumerate(stages):
+        share = (lambda s, k=k: progress((k + s) / len(stages))) if progress else None
+        cloths = [Cloth(m, c.material) for m, c in zip(below, worn)]
+        mesh, vertex, below = _close(mesh, stitches[stage == now], pattern, cloths, still, thickness, share)
+        stitches, stage = vertex[stitches[stage > now]], stage[stage > now]
+    return merge(mesh, np.zeros((0, 2), np.int32)), below
+
+
+def _close(mesh: TriMesh, stitches, pattern: Pattern, worn: list[Cloth], bodies: list[Body], thickness, progress):
+    """Close stitches: the mesh with their vertices made one, what became of its vertices, and the cloths below."""
     scene = Scene(
-        [cloth, *worn], still, frames=FRAMES, fps=60, substeps=1, gravity=0.0, air=5.0, friction=0.0,
-        thickness=thickness, name=pattern.name,
+        [Cloth(mesh, pattern.material, stitches=stitches), *worn], bodies, frames=FRAMES, fps=60, substeps=1,
+        gravity=0.0, air=5.0, friction=0.0, thickness=thickness, name=pattern.name,
     )  # fmt: skip
     simulator = Simulator(scene)
-    closed = scene.thickness
-    first = widest = _widest(cloth.mesh.x, pieces.stitches)
+    first = widest = _widest(mesh.x, stitches)
     while True:
         states = simulator.frame().states
-        if widest <= closed:
-            sewn = merge(pieces.mesh.moved(states[0].x), pieces.stitches)
+        if widest <= scene.thickness:
+            sewn, vertex = join(mesh.moved(states[0].x), stitches)
             below = [c.mesh.moved(state.x) for c, state in zip(worn, states[1:])]
-            if check([sewn, *below], bodies=[b.mesh for b in still]).clean:
-                return sewn, below
+            if check([sewn, *below], bodies=[b.mesh for b in bodies]).clean:
+                return sewn, vertex, below
         if simulator.number >= FRAMES:
-            raise BadInput(f"{pattern.name}: could not be sewn: {_open(pieces, states[0].x, closed)}")
-        widest = _widest(simulator.advance().states[0].x, pieces.stitches)
+            raise BadInput(f"{pattern.name}: could not be sewn: {_open(mesh, stitches, states[0].x, scene.thickness)}")
+        widest = _widest(simulator.advance().states[0].x, stitches)
         if progress:
-            progress(min(1.0, (first - widest) / (first - closed)) if first > closed else 1.0)
+            progress(min(1.0, (first - widest) / max(first - scene.thickness, 1e-9)))
 
 
 def _at_rest(body) -> TriMesh:
@@ -95,13 +114,15 @@ def _widest(x: np.ndarray, stitches: np.ndarray) -> float:
     return float(np.linalg.norm(x[stitches[:, 0]] - x[stitches[:, 1]], axis=1).max())
 
 
-def _open(pieces: Cut, x: np.ndarray, closed: float) -> str:
+def _open(mesh: TriMesh, stitches: np.ndarray, x: np.ndarray, closed: float) -> str:
     """Which seams are still open, and by how much."""
-    gap = np.linalg.norm(x[pieces.stitches[:, 0]] - x[pieces.stitches[:, 1]], axis=1)
+    gap = np.linalg.norm(x[stitches[:, 0]] - x[stitches[:, 1]], axis=1)
+    if gap.max() <= closed:
+        return "all seams are closed, but the cloth crosses itself along them"
     worst = int(gap.argmax())
     panels = []
-    for vertex in pieces.stitches[worst]:
-        panels += [p for p, f in pieces.mesh.groups.items() if (pieces.mesh.faces[f] == vertex).any()]
+    for vertex in stitches[worst]:
+        panels += [p for p, f in mesh.groups.items() if (mesh.faces[f] == vertex).any()]
     return (
         f"{int((gap > closed).sum())} of {len(gap)} stitches are open, the widest by {1e3 * gap[worst]:.3g} mm "
         f"between {' and '.join(dict.fromkeys(panels))}"

@@ -21,6 +21,7 @@ from unsnarl.errors import BadInput
 from unsnarl.tangles.check import check
 from unsnarl.tangles.report import TangleReport
 from unsnarl.wardrobe.dress import strains
+from unsnarl.wardrobe.motions import named
 from unsnarl.wardrobe.tanglers import (
     collisions_off,
     drag,
@@ -32,7 +33,7 @@ from unsnarl.wardrobe.tanglers import (
 )
 from unsnarl.wardrobe.tanglers.state import Tangled
 
-__all__ = ["TANGLERS", "Counts", "Tangled", "count_kinds", "tangle"]
+__all__ = ["TANGLERS", "Counts", "Tangled", "check_state", "count_kinds", "tangle"]
 
 LONGEST = 3.0  # times as long as at rest may an edge be
 WILD = {"explode": np.inf, "drag": 6.0}  # where it may be longer
@@ -62,7 +63,11 @@ def _is_tangled(state: Tangled) -> bool:
     """Whether cloth passes through cloth, not only through a body, and is not stretched too far."""
     if 1.0 + max(strains(mesh).max() for mesh in state.meshes) > WILD.get(state.name, LONGEST):
         return False
-    return any(other < len(state.meshes) for _, other in check_state(state).between())
+    return _through_itself(state, check_state(state))
+
+
+def _through_itself(state: Tangled, report: TangleReport) -> bool:
+    return any(other < len(state.meshes) for _, other in report.between())
 
 
 TANGLERS: dict[str, Callable[[int], Tangled]] = {name: partial(_first_tangled, name) for name in _DRAW}
@@ -70,11 +75,10 @@ TANGLERS: dict[str, Callable[[int], Tangled]] = {name: partial(_first_tangled, n
 
 def tangle(name: str, seed: int) -> Tangled:
     """The state that a tangler makes from a seed, a whole number from 0 on."""
-    if name not in TANGLERS:
-        raise BadInput(f"there is no tangler {name!r}; there are {', '.join(TANGLERS)}")
+    tangler = named(TANGLERS, name, "tangler")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise BadInput(f"a seed is a whole number from 0 on, not {seed!r}")
-    return TANGLERS[name](int(seed))
+    return tangler(int(seed))
 
 
 def check_state(state: Tangled) -> TangleReport:
@@ -88,8 +92,9 @@ class Counts:
 
     name    : the tangler
     seeds   : how many were asked for
-    tangled : how many states are tangled
-    hits    : edges through faces, the median over the states
+    tangled : in how many states cloth passes through cloth
+    hits    : edges through faces, of bodies too: the median over the states
+    extent  : the fewest and the most hits of a state
     kinds   : kind -> how many paths there are in all states together
     """
 
@@ -97,17 +102,22 @@ class Counts:
     seeds: int
     tangled: int
     hits: float
+    extent: tuple[int, int]
     kinds: Counter
 
 
 def count_kinds(name: str, seeds: Iterable[int], progress: Callable[[float], None] | None = None) -> Counts:
     """Count what a tangler makes from these seeds; progress is called with the share that is done."""
     seeds = list(seeds)
-    hits, kinds = [], Counter()
+    tangled, hits, kinds = 0, [], Counter()
     for k, seed in enumerate(seeds):
-        report = check_state(tangle(name, seed))
+        state = tangle(name, seed)
+        report = check_state(state)
+        tangled += _through_itself(state, report)
         hits.append(len(report.hits))
         kinds.update(report.counts)
         if progress:
             progress((k + 1) / len(seeds))
-    return Counts(name, len(seeds), sum(h > 0 for h in hits), float(np.median(hits)) if hits else 0.0, kinds)
+    if not hits:
+        raise BadInput(f"{name}: there is no seed to count")
+    return Counts(name, len(seeds), tangled, float(np.median(hits)), (min(hits), max(hits)), kinds)

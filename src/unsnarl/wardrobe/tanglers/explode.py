@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from unsnarl.energies.materials import material
 from unsnarl.mesh import TriMesh
 from unsnarl.mesh.primitives import flat_grid
 from unsnarl.mesh.rest import rest_from_uv
@@ -41,4 +42,4 @@ def draw(rng: np.random.Generator) -> Tangled:
     r, phi, psi = (rng.uniform(a, b, len(moved)) for a, b in ((0, reach), (0, 2 * np.pi), (-np.pi, np.pi)))
     x = flat.x.copy()
     x[moved] = (r * [np.cos(phi) * np.cos(psi), np.sin(psi), np.sin(phi) * np.cos(psi)]).T
-    return Tangled((flat.moved(x),), (flat,), ("cotton",))
+    return Tangled((flat.moved(x),), (flat,), (material("cotton"),))

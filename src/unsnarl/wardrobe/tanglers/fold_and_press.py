@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsnarl.energies.materials import material
 from unsnarl.mesh import TriMesh
 from unsnarl.mesh.primitives import sheet
 from unsnarl.simulation.scene import Cloth
@@ -21,19 +20,22 @@ FLAT = 0.12  # share of its depth to which a garment is laid flat before it is f
 def draw(rng: np.random.Generator) -> Tangled:
     """A sheet, or a garment laid flat, folded and pressed."""
     if rng.random() < 0.6:
-        mesh, made_of = folded_sheet(rng), material("cotton")
-    else:
-        cloth = draped(str(rng.choice(GARMENTS))).cloths[0]
-        mesh, made_of = _folded_garment(rng, cloth.mesh), cloth.material
-    return _pressed(rng, Cloth(mesh, made_of))
+        flat = flat_sheet(rng)
+        return _pressed(rng, flat.x, Cloth(folded_sheet(rng, flat)))
+    cloth = draped(str(rng.choice(GARMENTS))).cloths[0]
+    return _pressed(rng, cloth.mesh.x, Cloth(_folded_garment(rng, cloth.mesh), cloth.material))
 
 
-def folded_sheet(rng: np.random.Generator, folds: int | None = None) -> TriMesh:
-    """A sheet of 30 to 60 cm, folded so many times, or one to three."""
+def flat_sheet(rng: np.random.Generator) -> TriMesh:
+    """A sheet of 30 to 60 cm, of 300 to 700 squares."""
     width, height = rng.uniform(0.3, 0.6, 2)
-    flat = sheet((width, height), edge=np.sqrt(width * height / rng.integers(300, 700)), up="y")
+    return sheet((width, height), edge=np.sqrt(width * height / rng.integers(300, 700)), up="y")
+
+
+def folded_sheet(rng: np.random.Generator, flat: TriMesh) -> TriMesh:
+    """The sheet, folded one to three times."""
     x, radius = flat.x, 0.012
-    for _ in range(folds or rng.integers(1, 4)):
+    for _ in range(rng.integers(1, 4)):
         x, radius = _folded(rng, x, radius)
     return flat.moved(x)
 
@@ -60,13 +62,13 @@ def _folded(rng: np.random.Generator, x: np.ndarray, radius: float) -> tuple[np.
     return np.column_stack([level[:, 0], y, level[:, 1]]), 1.3 * y.max()
 
 
-def _pressed(rng: np.random.Generator, cloth: Cloth) -> Tangled:
+def _pressed(rng: np.random.Generator, before: np.ndarray, cloth: Cloth) -> Tangled:
+    """The folded cloth, pressed around a place. before : (n, 3) its positions when it was not folded [m]."""
     mesh = cloth.mesh
-    flat = mesh.uv[mesh.face_uv.ravel()[np.unique(mesh.faces.ravel(), return_index=True)[1]]]  # (n, 2) on the cloth
     place = mesh.x[rng.integers(len(mesh.x)), ::2]
     press = blob(np.linalg.norm(mesh.x[:, ::2] - place, axis=1), rng.uniform(0.08, 0.5))
     squeeze, height = rng.uniform(0.2, 0.9), mesh.x[:, 1].max()
-    rough = rng.uniform(0.2, 0.9) * height * noise(rng, flat, rng.uniform(0.08, 0.3))
+    rough = rng.uniform(0.2, 0.9) * height * noise(rng, before, rng.uniform(0.08, 0.3))
     y = (1.0 - squeeze * press) * mesh.x[:, 1] + (1.0 - squeeze) * press * rough
     pressed = Cloth(mesh.moved(np.column_stack([mesh.x[:, 0], y, mesh.x[:, 2]])), cloth.material)
     return let_go(Dressed("folded", (cloth,), ()), 2, cloths=[pressed], gravity=0.0, air=10.0)

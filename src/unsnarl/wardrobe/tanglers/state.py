@@ -1,4 +1,4 @@
-"""What a tangler gives, and what all of them begin with: draped garments, flat sheets, smooth noise, a simulation."""
+"""What a tangler gives, and what all of them begin with: draped garments, motions, smooth noise, a simulation."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from unsnarl.simulation.simulate import Simulator
 from unsnarl.wardrobe.body import character
 from unsnarl.wardrobe.dress import Dressed, dress
 
+OUTFIT = ("trousers", "dress")  # that are worn one over the other
 GARMENTS = ("tshirt", "shirt", "dress", "trousers")
 VERTICES = 1_000  # of a garment: with fewer it is not sewn reliably
 FPS = 60.0  # steps per second while nothing is held
@@ -42,7 +43,7 @@ class Tangled:
 
     meshes: tuple[TriMesh, ...]
     clean: tuple[TriMesh, ...]
-    materials: tuple[Material | str, ...]
+    materials: tuple[Material, ...]
     bodies: tuple[TriMesh, ...] = ()
     clean_bodies: tuple[TriMesh, ...] = ()
     name: str = ""

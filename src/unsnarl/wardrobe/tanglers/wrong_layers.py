@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from unsnarl.energies.materials import material
 from unsnarl.mesh import TriMesh
 from unsnarl.mesh.primitives import sheet
-from unsnarl.wardrobe.tanglers.state import Tangled, blob, direction, draped, noise, normals
+from unsnarl.wardrobe.tanglers.state import OUTFIT, Tangled, blob, direction, draped, noise, normals
 
-WORN = ("trousers", "dress")
 APART = 0.02  # [m] between the sheets
 
 
@@ -21,9 +21,9 @@ def draw(rng: np.random.Generator) -> Tangled:
     """Two or three sheets, or two garments."""
     if rng.random() < 0.6:
         clean, bodies = _stack(rng), ()
-        materials, outwards = ("cotton",) * len(clean), np.array([0.0, 1.0, 0.0])
+        materials, outwards = (material("cotton"),) * len(clean), np.array([0.0, 1.0, 0.0])
     else:
-        worn = draped(WORN)
+        worn = draped(OUTFIT)
         clean, bodies = tuple(worn.meshes), tuple(b.mesh for b in worn.bodies)
         materials, outwards = tuple(c.material for c in worn.cloths), normals(clean[0])
     lowest = clean[0]
@@ -47,7 +47,7 @@ def _stack(rng: np.random.Generator) -> tuple[TriMesh, ...]:
         size = rng.uniform(0.3, 0.5, 2)
         flat = sheet(size, edge=0.022, up="y", name=f"sheet {k}")
         turn = Rotation.from_rotvec([0.0, rng.uniform(0.0, np.pi), 0.0])
-        x = turn.apply(flat.x) + [*(rng.uniform(-0.08, 0.08, 2)), 0.0] @ np.eye(3)[[0, 2, 1]]
-        ground = 0.015 * noise(np.random.default_rng(waves), x[:, ::2], 0.3)
-        meshes.append(flat.moved(x + np.column_stack([0 * ground, APART * k + ground, 0 * ground])))
+        x = turn.apply(flat.x) + rng.uniform(-0.08, 0.08, 3) * [1.0, 0.0, 1.0]
+        x[:, 1] = APART * k + 0.015 * noise(np.random.default_rng(waves), x[:, ::2], 0.3)
+        meshes.append(flat.moved(x))
     return tuple(meshes)
