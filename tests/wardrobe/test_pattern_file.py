@@ -13,7 +13,7 @@ import pytest
 from unsnarl.errors import BadInput
 from unsnarl.wardrobe.cut import cut, edge_for, merge
 from unsnarl.wardrobe.pattern import Piece, Seam
-from unsnarl.wardrobe.pattern_file import GARMENTS, garment, read_pattern
+from unsnarl.wardrobe.pattern_file import GARMENTS, garment, read_garment
 
 WHOLE = """\
 name = "tunic"
@@ -98,7 +98,7 @@ def read(folder, content, kind="toml"):
         path.write_bytes(content)
     else:
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return read_pattern(path)
+    return read_garment(path)
 
 
 def refused(folder, content, kind="toml"):
@@ -152,7 +152,7 @@ def test_garments_of_the_wardrobe(tmp_path, name):
     path = tmp_path / f"{name}.json"
     text = (files("unsnarl.wardrobe") / "garments" / f"{name}.toml").read_text()
     path.write_text(json.dumps(tomllib.loads(text)))
-    same(read_pattern(path), pattern)
+    same(read_garment(path), pattern)
 
 
 def test_what_is_not_said(tmp_path):
@@ -260,10 +260,10 @@ def test_files_that_are_none(tmp_path):
     assert refused(tmp_path, "a = " + 200_000 * "[") == "not TOML: it is nested too deeply"
     assert refused(tmp_path, "x", "svg") == "patterns are .toml or .json files"
     with pytest.raises(BadInput, match=r"nowhere.toml: cannot be read: No such file"):
-        read_pattern(tmp_path / "nowhere.toml")
+        read_garment(tmp_path / "nowhere.toml")
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(BadInput, match=r"folder.toml: cannot be read: "):
-        read_pattern(tmp_path / "folder.toml")
+        read_garment(tmp_path / "folder.toml")
 
 
 @pytest.mark.parametrize("name", ["toga", "", "../garments/dress", "dress.toml", None, 3, ["dress"]])
@@ -278,7 +278,7 @@ def test_garments_that_are_not_in_the_wardrobe(name):
 @pytest.mark.parametrize("name", PATTERNS)
 def test_patterns_of_garment_code(data, name):
     path = data / "patterns" / f"{name}.json"
-    file, pattern = json.loads(path.read_text()), read_pattern(path)
+    file, pattern = json.loads(path.read_text()), read_garment(path)
     tables, stitches, openings = PATTERNS[name]
     assert len(pattern.panels) == tables and len(pattern.seams) == stitches and pattern.name == name
     unit = file["properties"]["units_in_meter"]
@@ -451,7 +451,7 @@ def test_damaged_files_are_read_or_refused(tmp_path, source):
         path = tmp_path / f"tunic.{'toml' if source == 'toml' else 'json'}"
         path.write_text(damaged(text, chance), encoding="utf-8")
         try:
-            pattern = read_pattern(path)
+            pattern = read_garment(path)
         except BadInput as error:
             assert "\n" not in str(error) and str(error).startswith(f"{path}: ")
             count["refused"] += 1

@@ -18,6 +18,8 @@ DEMOS = {
     "kinds": "every kind of path, drawn into one picture",
     "drape": "a scene file, simulated: a sheet over a sphere, as USD, statistics and picture",
     "scenes": "six simulated scenes, drawn into one picture (a minute or two)",
+    "wardrobe": "garments sewn from panels and draped on a body: meshes, picture (a minute or two)",
+    "tanglers": "seven ways in which cloth gets tangled: a table of kinds, and a picture (a minute or two)",
 }
 
 
@@ -47,6 +49,8 @@ def demo(
         ("kinds", _kinds),
         ("drape", _drape),
         ("scenes", _scenes),
+        ("wardrobe", _wardrobe),
+        ("tanglers", _tanglers),
     ):
         if name in (chosen, "all"):
             make(folder)
@@ -144,3 +148,61 @@ def _scenes(folder: Path) -> None:
         typer.echo(f"{name:<24}{vertices:>7,} vertices {seconds / (wanted or 1):8.3f} s a frame, intersections: {left}")
     draw_stills(stills, picture)
     typer.echo(f"picture: {picture}")
+
+
+def _wardrobe(folder: Path) -> None:
+    import time
+
+    import numpy as np
+
+    from unsnarl.cli.files import portioned, working
+    from unsnarl.io import write_mesh
+    from unsnarl.show.lookbook import draw_lookbook
+    from unsnarl.tangles.check import check
+    from unsnarl.wardrobe.body import character
+    from unsnarl.wardrobe.dress import OUTFITS, dress, strains
+
+    meshes, picture = folder / "wardrobe", folder / "wardrobe.png"
+    meshes.mkdir(exist_ok=True)
+    person = character()
+    write_mesh(meshes / "body.obj", person.mesh)
+    outfits = []
+    for name in OUTFITS:
+        began = time.perf_counter()
+        with portioned(name.replace("_", " ")) as tell:
+            outfit = dress(name, person, vertices=3_000, progress=tell)
+        seconds = time.perf_counter() - began
+        report = check(outfit.meshes, bodies=[body.mesh for body in outfit.bodies])
+        stretch = np.percentile(np.concatenate([np.abs(strains(mesh)) for mesh in outfit.meshes]), 95)
+        for mesh in outfit.meshes:
+            write_mesh(meshes / (f"{name}.obj" if len(outfit.meshes) == 1 else f"{name}_{mesh.name}.obj"), mesh)
+        vertices = sum(len(mesh.x) for mesh in outfit.meshes)
+        typer.echo(
+            f"{name:<20}{vertices:>7,} vertices {seconds:7.1f} s, edges changed by {stretch:.1%} (95 % of them), "
+            f"intersections: {len(report.hits)}"
+        )
+        outfits.append(outfit)
+    with working("drawing"):
+        draw_lookbook(outfits, picture)
+    typer.echo(f"meshes:  {meshes}\npicture: {picture}")
+
+
+def _tanglers(folder: Path, seeds: int = 10) -> None:
+    from unsnarl.cli.files import portioned, working
+    from unsnarl.show.gallery import draw_gallery
+    from unsnarl.tangles.paths import KINDS
+    from unsnarl.wardrobe.tanglers import TANGLERS, check_state, count_kinds, tangle
+
+    picture = folder / "tanglers.png"
+    typer.echo(f"{'':<16}{'tangled':>8}{'hits':>7}" + "".join(f"{kind:>8}" for kind in KINDS))
+    reports = {}
+    for name in TANGLERS:
+        with portioned(name) as tell:
+            counts = count_kinds(name, range(seeds), lambda share, name=name, tell=tell: tell(name, share))
+        typer.echo(
+            f"{name:<16}{counts.tangled:>8}{counts.hits:>7g}" + "".join(f"{counts.kinds[kind]:>8}" for kind in KINDS)
+        )
+        reports[name.replace("_", " ")] = check_state(tangle(name, 1))
+    with working("drawing"):
+        draw_gallery(reports, picture, up="y")
+    typer.echo(f"of {seeds} seeds each; hits: the median\npicture: {picture}")

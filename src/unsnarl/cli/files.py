@@ -40,6 +40,21 @@ def counting(what: str, total: int):
         yield lambda: progress.update(task, advance=1)
 
 
+@contextmanager
+def portioned(what: str):
+    """Yields a function to call with what is being done and the share of it that is done; on a terminal, a bar."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda doing, share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda doing, share: progress.update(task, description=doing, completed=share)
+
+
 def read_meshes(paths: list[Path]) -> list:
     """Read several meshes, each named by its file: by the path where two have one name, numbered where two are one."""
     from unsnarl.io import read_mesh

@@ -23,8 +23,10 @@ PATH = {
 }
 
 
-def draw_gallery(reports: dict[str, TangleReport], path: str | Path, columns: int = 4, cell: int = 480) -> None:
-    """Draw reports into one PNG, each under its title."""
+def draw_gallery(
+    reports: dict[str, TangleReport], path: str | Path, columns: int = 4, cell: int = 480, up: str = "z"
+) -> None:
+    """Draw reports into one PNG, each under its title; `up` is the axis that points upwards, "y" or "z"."""
     pyvista = offscreen()
     rows = -(-len(reports) // columns)
     plotter = pyvista.Plotter(
@@ -39,7 +41,8 @@ def draw_gallery(reports: dict[str, TangleReport], path: str | Path, columns: in
         plotter.add_text(title, position="upper_edge", font_size=11, color="black")
         x = report.mesh.x
         centre = 0.5 * (x.min(axis=0) + x.max(axis=0))
-        plotter.camera_position = [tuple(centre + [0.75, -1.0, 0.8]), tuple(centre), (0, 0, 1)]
+        away = [0.75, -1.0, 0.8] if up == "z" else [0.6, 0.4, 1.0]
+        plotter.camera_position = [tuple(centre + away), tuple(centre), tuple(np.eye(3)["xyz".index(up)])]
         plotter.reset_camera()
         plotter.camera.zoom(1.15)
     plotter.enable_anti_aliasing("ssaa", all_renderers=True)

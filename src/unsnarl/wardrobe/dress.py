@@ -124,9 +124,7 @@ def _body(name: str, patterns: list[Pattern], body) -> Body:
         return body if isinstance(body, Body) else Body(body, FRICTION)
     poses = {p.pose for p in patterns}
     if len(poses) > 1:
-        raise BadInput(
-            f"{name}: its garments are sewn in different poses ({', '.join(sorted(str(p or 'at rest') for p in poses))})"
-        )
+        raise BadInput(f"{name}: its garments are sewn in different poses, and cannot be put on together")
     pose = poses.pop()
     if pose is None:
         return Body(body.mesh, FRICTION)

@@ -93,7 +93,7 @@ class _Code(_Foreign):
     properties: _CodeProperties = Field(default_factory=_CodeProperties)
 
 
-def read_pattern(path: str | Path) -> Pattern:
+def read_garment(path: str | Path) -> Pattern:
     """The pattern in a file: TOML, JSON with the same tables, or GarmentCode's JSON."""
     return _Reader(Path(path)).read()
 
@@ -102,7 +102,7 @@ def garment(name: str) -> Pattern:
     """A garment of the wardrobe, by name."""
     if name not in GARMENTS:
         raise BadInput(f"no garment is called {name!r}; there are {', '.join(GARMENTS)}")
-    return read_pattern(_FOLDER / f"{name}.toml")
+    return read_garment(_FOLDER / f"{name}.toml")
 
 
 _FOLDER = Path(str(files("unsnarl.wardrobe") / "garments"))

@@ -52,12 +52,9 @@ def sew(
     pieces = cut(pattern, edge_for(pattern, vertices or 2_000) if edge is None else edge)
     still = [Body(_at_rest(body), friction=0.0) for body in bodies]
     _check_start(pieces, worn, still)
-    if len(pieces.stitches) == 0:
-        return merge(pieces.mesh, pieces.stitches), [c.mesh for c in worn]
-    mesh, stitches, below = pieces.mesh, pieces.stitches, [c.mesh for c in worn]
-    stages = np.unique(pieces.stage)
-    stage = pieces.stage
-    merge(mesh, stitches)  # raises where the garment is not a surface
+    mesh, stitches, stage, below = pieces.mesh, pieces.stitches, pieces.stage, [c.mesh for c in worn]
+    merge(mesh, stitches)  # raises where the garment would not be a surface
+    stages = np.unique(stage)
     for k, now in enumerate(stages):
         share = (lambda s, k=k: progress((k + s) / len(stages))) if progress else None
         cloths = [Cloth(m, c.material) for m, c in zip(below, worn)]
