@@ -263,20 +263,33 @@ def merge(mesh: TriMesh, stitches: np.ndarray) -> TriMesh:
 
     Vertices are numbered by the first of those they are made of; uv, groups and the shape of the panels stay.
     """
-    merged, _ = join(mesh, stitches)
-    if len(merged.non_manifold_edges):
-        raise BadInput(f"{mesh.name}: three or more pieces of cloth are sewn together along one line")
-    return _facing_one_way(merged)
+    return _facing_one_way(join(mesh, stitches)[0])
 
 
 def join(mesh: TriMesh, stitches: np.ndarray) -> tuple[TriMesh, np.ndarray]:
-    """The mesh with stitched vertices made one, and what became of each vertex (n,)."""
+    """The mesh with stitched vertices made one, in their middle, and what became of each vertex (n,)."""
     vertex = components(len(mesh.x), stitches)
     count = np.bincount(vertex)
     x = np.stack([np.bincount(vertex, mesh.x[:, c]) / count for c in range(3)], axis=1)
     alone = count[vertex] == 1
     x[vertex[alone]] = mesh.x[alone]  # to the bit
-    return replace(mesh, x=x, faces=vertex[mesh.faces], origin=None), vertex
+    faces = vertex[mesh.faces]
+    flat = (faces == np.roll(faces, 1, axis=1)).any(axis=1)
+    if flat.any():
+        raise BadInput(f"{mesh.name}: cloth that is one face wide is sewn to itself: panel {_of(mesh, flat)}")
+    joined = replace(mesh, x=x, faces=faces, origin=None)
+    if len(joined.non_manifold_edges):
+        a, b = joined.edges[joined.non_manifold_edges[0]]
+        there = (faces == a).any(axis=1) & (faces == b).any(axis=1)
+        raise BadInput(
+            f"{mesh.name}: three or more pieces of cloth are sewn together along one line: panel {_of(mesh, there)}"
+        )
+    return joined, vertex
+
+
+def _of(mesh: TriMesh, faces: np.ndarray) -> str:
+    """The groups that some of these faces (m,) bool are in."""
+    return ", ".join(name for name, own in mesh.groups.items() if faces[own].any())
 
 
 def _facing_one_way(mesh: TriMesh) -> TriMesh:
