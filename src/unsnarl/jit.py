@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 # Threads of `prange` loops with nothing to do stay awake for this many turns, some microseconds, before they sleep. By
@@ -16,6 +17,9 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)  # small, called in hot loops
@@ -92,3 +96,82 @@ def in_threads(function, parts: int) -> list:
     finally:  # after an interruption, parts that have not begun need not
         for future in futures:
             future.cancel()
+
+
+# --- threads that go through a kernel in step ---
+
+_SPINS = 2000  # turns that a thread waits for the others before it lets other processes have the core
+_yield = types.ExternalFunction("sched_yield", types.int32()) if hasattr(os, "sched_yield") else None
+_one_team = threading.Lock()  # two teams at a time could wait for each other's threads
+
+
+@intrinsic
+def _count(typing, address):
+    """Add 1 to the int64 at an address, at once for all threads; returns what it was."""
+
+    def code(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(64), 1), "seq_cst")
+
+    return types.int64(types.uintp), code
+
+
+@intrinsic
+def _look(typing, address):
+    """The int64 at an address, as the other threads have left it."""
+
+    def code(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.load_atomic(pointer, "seq_cst", 8)
+
+    return types.int64(types.uintp), code
+
+
+@kernel
+def meet(team, threads):
+    """Wait until all threads of a team have come to this place. False: the team has been called off.
+
+    Waking a thread that sleeps takes longer than a pass over a large vector, so they stay awake.
+    """
+    if threads == 1:
+        return True
+    goal = (_count(team) // threads + 1) * threads
+    spins = 0
+    while _look(team) < goal:
+        spins += 1
+        if spins > _SPINS:
+            if _look(team + 8) != 0:
+                return False
+            _rest()
+    return True
+
+
+if _yield is not None:
+
+    @kernel
+    def _rest():
+        _yield()
+
+else:
+
+    @kernel
+    def _rest():
+        pass
+
+
+def as_team(function, threads: int) -> list:
+    """[function(member, team) for each member], all at the same time; kernels in it may `meet(team, threads)`."""
+    state = np.zeros(2, np.int64)  # how often members have come to a meeting; whether it is called off
+    team = np.uintp(state.ctypes.data)
+    if threads == 1:
+        return [function(0, team)]
+    with _one_team:
+        try:
+            return in_threads(lambda member: function(member, team), threads)
+        except BaseException:
+            state[1] = 1
+            _left.append(state)  # a member may still look at it
+            raise
+
+
+_left: list[np.ndarray] = []

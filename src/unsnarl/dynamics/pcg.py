@@ -9,8 +9,9 @@ step and so have no place in the pattern. The preconditioner is the inverse of t
 large meshes a coarse level (`dynamics.coarse`).
 
 The iteration is arranged so that threads seldom meet: after all that is local to a particle, for the couplings and the
-coarse level, and after the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] Sums
-over all particles are made chunk by chunk, then over the chunks in order: the same on any number of threads.
+coarse level, and after the product with A, in which both scalar products are made. [Chronopoulos and Gear 1989] A team
+of threads goes through the whole solve in step (`jit.as_team`). Sums over all particles are made chunk by chunk, then
+over the chunks in order: the same on any number of threads.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import numpy as np
 from numba import prange
 
 from unsnarl.dynamics.assembly import Pattern
-from unsnarl.jit import inlined, kernel, parallel
+from unsnarl.jit import as_team, inlined, kernel, meet, parallel, thread_count
 
 CHUNK = 128  # particles
+SMALL = 1000  # particles, below which one thread is as fast as several
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +100,21 @@ def solve(
     else:
         level = coarse.node, coarse.weight, coarse.start, coarse.entry, inverse
     dv, residual = guess.copy(), np.empty((n, 3))
-    iterations = _solve(
-        pattern.start, pattern.column, pattern.diagonal, diagonal, values, couplings.vertex, couplings.weight,
-        couplings.block, couplings.pull, couplings.start, couplings.entry, constraints.kept, constraints.free,
-        constraints.change, *level, b, float(tolerance), int(most), dv, residual,
+    nodes = len(level[2]) - 1
+    work = (
+        np.empty((n, 3, 3)), np.empty((5, n, 3)), np.empty((3, (n + CHUNK - 1) // CHUNK)),
+        np.empty((len(couplings.vertex), 3)), np.empty(3 * nodes), np.zeros(3 * nodes),
     )  # fmt: skip
-    return dv, iterations, residual
+    threads = thread_count() if n >= SMALL else 1
+
+    def part(member, team):
+        return _solve(
+            member, team, threads, pattern.start, pattern.column, pattern.diagonal, diagonal, values, couplings.vertex,
+            couplings.weight, couplings.block, couplings.pull, couplings.start, couplings.entry, constraints.kept,
+            constraints.free, constraints.change, *level, b, float(tolerance), int(most), dv, residual, *work,
+        )  # fmt: skip
+
+    return dv, as_team(part, threads)[0], residual
 
 
 @parallel
@@ -246,26 +257,34 @@ def _sum(part):
     return total
 
 
-@parallel
+@kernel
 def _solve(
-    start, column, diagonal_block, diagonal, values, vertex, weight, block, pull, c_start, c_entry, kept, free, change,
-    node, share, n_start, n_entry, small, b, tolerance, most, dv, residual,
+    me, team, threads, start, column, diagonal_block, diagonal, values, vertex, weight, block, pull, c_start, c_entry,
+    kept, free, change, node, share, n_start, n_entry, small, b, tolerance, most, dv, residual, inverse, vectors, sums,
+    through, rough, smooth,
 ):  # fmt: skip
+    """What member `me` of a team does: its chunks of particles, couplings and nodes, in step with the others.
+
+    All members come to the same decisions, since they add up the same sums in the same order.
+    """
     n = b.shape[0]
-    chunks = (n + CHUNK - 1) // CHUNK
-    inverse = np.empty((n, 3, 3))
-    r, u, w = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    p, s = np.zeros((n, 3)), np.zeros((n, 3))
-    part, whole = np.empty(chunks), np.empty(chunks)
+    r, u, w, p, s = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    part, whole, norm = sums[0], sums[1], sums[2]
+    chunks = part.shape[0]
     coupled = (vertex.shape[0] + CHUNK - 1) // CHUNK
-    through = np.empty((vertex.shape[0], 3))
     nodes = n_start.shape[0] - 1
-    rough, smooth = np.empty(3 * nodes), np.zeros(3 * nodes)
-    for chunk in prange(coupled):
+    first, last_chunk = chunks * me // threads, chunks * (me + 1) // threads
+    first_c, last_c = coupled * me // threads, coupled * (me + 1) // threads
+    first_n, last_n = nodes * me // threads, nodes * (me + 1) // threads
+    low, high = first * CHUNK, min(n, last_chunk * CHUNK)  # particles
+
+    for chunk in range(first_c, last_c):
         _couple(chunk, vertex, weight, block, change, through)
-    for chunk in prange(chunks):  # r = S (b - A z), the preconditioner, u = S guess
-        a = np.empty((3, 3))
-        t = np.empty((3, 3))
+    if not meet(team, threads):
+        return 0
+    a = np.empty((3, 3))
+    t = np.empty((3, 3))
+    for chunk in range(first, last_chunk):  # r = S (b - A z), the preconditioner, u = S guess
         sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
             x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, change)
@@ -299,53 +318,60 @@ def _solve(
             r[i, 0], r[i, 1], r[i, 2] = x, y, z
             px, py, pz = _through(inverse[i], x, y, z)
             sum_ += x * px + y * py + z * pz
-        part[chunk] = sum_
-    goal = tolerance * tolerance * _sum(part)
-    for chunk in prange(coupled):
+        norm[chunk] = sum_
+    if not meet(team, threads):
+        return 0
+    goal = tolerance * tolerance * _sum(norm)
+    for chunk in range(first_c, last_c):
         _couple(chunk, vertex, weight, block, u, through)
-    for chunk in prange(chunks):
-        sum_ = sum_r = 0.0
-        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, u)
-            if kept[i] > 0:
-                x, y, z = _through(free[i], x, y, z)
-            w[i, 0], w[i, 1], w[i, 2] = x, y, z
-            sum_ += u[i, 0] * x + u[i, 1] * y + u[i, 2] * z
-            sum_r += u[i, 0] * r[i, 0] + u[i, 1] * r[i, 1] + u[i, 2] * r[i, 2]
-        part[chunk], whole[chunk] = sum_, sum_r
+    if not meet(team, threads):
+        return 0
+    _multiply(
+        first, last_chunk, start, column, diagonal, values, weight, c_start, c_entry, through, kept, free, u, r, w,
+        part, whole,
+    )  # fmt: skip
+    if not meet(team, threads):
+        return 0
     power = _sum(part)
     alpha = _sum(whole) / power if power > 0.0 else 0.0  # the best multiple of the guess: never worse than none
-    for chunk in prange(chunks):
-        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            for c in range(3):
-                dv[i, c] = change[i, c] + alpha * u[i, c]
-                r[i, c] -= alpha * w[i, c]
+    for i in range(low, high):
+        for c in range(3):
+            dv[i, c] = change[i, c] + alpha * u[i, c]
+            r[i, c] -= alpha * w[i, c]
+            p[i, c] = s[i, c] = 0.0
 
     iterations = 0
     last = 1.0
     while True:
         if nodes > 0:
-            for c in prange(nodes):
+            if not meet(team, threads):
+                return 0
+            for c in range(first_n, last_n):
                 _restrict(c, n_start, n_entry, share, r, rough)
-            for c in prange(3 * nodes):
+            if not meet(team, threads):
+                return 0
+            for c in range(3 * first_n, 3 * last_n):
                 smooth[c] = _dot(small[c], rough)
+            if not meet(team, threads):
+                return 0
         if nodes > 0 or iterations == 0:
-            for chunk in prange(chunks):
-                part[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
-        if not (_sum(part) > goal and iterations < most):
+            for chunk in range(first, last_chunk):
+                norm[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
+        if not meet(team, threads):
+            return 0
+        if not (_sum(norm) > goal and iterations < most):
             break
-        for chunk in prange(coupled):
-            _couple(chunk, vertex, weight, block, u, through)
-        for chunk in prange(chunks):  # w = S A u
-            sum_ = sum_r = 0.0
-            for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-                x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, u)
-                if kept[i] > 0:
-                    x, y, z = _through(free[i], x, y, z)
-                w[i, 0], w[i, 1], w[i, 2] = x, y, z
-                sum_ += u[i, 0] * x + u[i, 1] * y + u[i, 2] * z
-                sum_r += u[i, 0] * r[i, 0] + u[i, 1] * r[i, 1] + u[i, 2] * r[i, 2]
-            part[chunk], whole[chunk] = sum_, sum_r
+        if coupled > 0:
+            for chunk in range(first_c, last_c):
+                _couple(chunk, vertex, weight, block, u, through)
+            if not meet(team, threads):
+                return 0
+        _multiply(
+            first, last_chunk, start, column, diagonal, values, weight, c_start, c_entry, through, kept, free, u, r, w,
+            part, whole,
+        )  # fmt: skip
+        if not meet(team, threads):
+            return 0
         rho, power = _sum(whole), _sum(part)
         beta = 0.0
         if iterations > 0:
@@ -356,7 +382,7 @@ def _solve(
         iterations += 1
         last = rho
         alpha = rho / power
-        for chunk in prange(chunks):
+        for chunk in range(first, last_chunk):
             for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
                 for c in range(3):
                     p[i, c] = u[i, c] + beta * p[i, c]
@@ -364,17 +390,38 @@ def _solve(
                     dv[i, c] += alpha * p[i, c]
                     r[i, c] -= alpha * s[i, c]
             if nodes == 0:
-                part[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
-    for chunk in prange(coupled):
+                norm[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
+    if not meet(team, threads):
+        return 0
+    for chunk in range(first_c, last_c):
         _couple(chunk, vertex, weight, block, dv, through)
-    for chunk in prange(chunks):
-        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
-            x, y, z = x - b[i, 0], y - b[i, 1], z - b[i, 2]
-            for k in range(c_start[i], c_start[i + 1]):
-                c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
-                x -= q * pull[c, 0]
-                y -= q * pull[c, 1]
-                z -= q * pull[c, 2]
-            residual[i, 0], residual[i, 1], residual[i, 2] = x, y, z
+    if not meet(team, threads):
+        return 0
+    for i in range(low, high):
+        x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
+        x, y, z = x - b[i, 0], y - b[i, 1], z - b[i, 2]
+        for k in range(c_start[i], c_start[i + 1]):
+            c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
+            x -= q * pull[c, 0]
+            y -= q * pull[c, 1]
+            z -= q * pull[c, 2]
+        residual[i, 0], residual[i, 1], residual[i, 2] = x, y, z
     return iterations
+
+
+@inlined
+def _multiply(
+    first, last, start, column, diagonal, values, weight, c_start, c_entry, through, kept, free, u, r, w, part, whole
+):
+    """w = S A u for chunks of particles, with their parts of u . w and u . r."""
+    n = u.shape[0]
+    for chunk in range(first, last):
+        sum_ = sum_r = 0.0
+        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, u)
+            if kept[i] > 0:
+                x, y, z = _through(free[i], x, y, z)
+            w[i, 0], w[i, 1], w[i, 2] = x, y, z
+            sum_ += u[i, 0] * x + u[i, 1] * y + u[i, 2] * z
+            sum_r += u[i, 0] * r[i, 0] + u[i, 1] * r[i, 1] + u[i, 2] * r[i, 2]
+        part[chunk], whole[chunk] = sum_, sum_r
