@@ -170,8 +170,22 @@ def test_the_example_in_the_documentation(tmp_path):
     pieces = cut(pattern, 0.04)
     merged = merge(pieces.mesh, pieces.stitches)
     assert len(merged.boundary_loops) == 2 and len(merged.x) - len(merged.edges) + len(merged.faces) == 0
-    listed = re.findall(r"^\| `(\w+)` \|", page.partition("## The wardrobe")[2], re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", page.partition("## The wardrobe")[2].partition("\n## ")[0], re.MULTILINE)
     assert sorted(listed) == sorted(GARMENTS)
+
+
+def test_curves_of_the_newer_kind(tmp_path):
+    """Quadratic and cubic, also on an edge that is followed backwards."""
+    square = [[0, 0], [100, 0], [100, 100], [0, 100]]
+    cubic = {"type": "cubic", "params": [[0.2, 0.1], [0.7, -0.1]]}
+    for ends, wanted in (([1, 2], [[0.2, 0.1], [0.7, -0.1]]), ([2, 1], [[0.3, 0.1], [0.8, -0.1]])):
+        edges = [{"endpoints": [0, 1], "curvature": {"type": "quadratic", "params": [[0.5, -0.2]]}},
+                 {"endpoints": ends, "curvature": cubic}, {"endpoints": [2, 3]}, {"endpoints": [3, 0]}]  # fmt: skip
+        file = tmp_path / "square.json"
+        file.write_text(json.dumps({"pattern": {"panels": {"a": {"vertices": square, "edges": edges}}}}))
+        panel = read_garment(file).panels[0]
+        np.testing.assert_allclose(panel.curves[0], [[0.5, -0.2]])
+        np.testing.assert_allclose(panel.curves[1], wanted)
 
 
 def test_names_with_dots_and_spaces(tmp_path):
@@ -376,9 +390,9 @@ BAD_CODE = [  # how CODE is changed, and how the message begins
     (lambda p, f, s: f["edges"][0].update(endpoints=[0, -3]), f"{FRONT}.edges[0].endpoints: must be vertices"),
     (lambda p, f, s: f["edges"][0].update(endpoints=[0, 0.5]), f"{FRONT}.edges[0].endpoints[1]: must be a whole"),
     (lambda p, f, s: f["edges"][0].update(endpoints=[0]), f"{FRONT}.edges[0].endpoints: must have 2 entries, not 1"),
-    (lambda p, f, s: f["edges"][0].update(curvature=0.3), f"{FRONT}.edges[0].curvature: must be a list, not 0.3"),
-    (lambda p, f, s: f["edges"][0].update(curvature={"type": "cubic"}), f"{FRONT}.edges[0].curvature: must be a list"),
-    (lambda p, f, s: f["edges"][0].update(curvature=[0.5, np.nan]), f"{FRONT}.edges[0].curvature[1]: must be a finite"),
+    (lambda p, f, s: f["edges"][0].update(curvature=0.3), f"{FRONT}.edges[0].curvature: must be a control point, two numbers, not 0.3"),
+    (lambda p, f, s: f["edges"][0].update(curvature={"type": "cubic"}), f"{FRONT}.edges[0].curvature: must be quadratic"),
+    (lambda p, f, s: f["edges"][0].update(curvature=[0.5, np.nan]), f"{FRONT}.edges[0].curvature: must be a control point"),
     (lambda p, f, s: f["edges"][0].update(curvature=[0.5, 1e9]), f"{FRONT}: curves must be within 100 lengths"),
     (lambda p, f, s: f["vertices"].__setitem__(1, ["40", 0]), f"{FRONT}.vertices[1][0]: must be a number, not '40'"),
     (lambda p, f, s: f["vertices"].__setitem__(1, [40, 0, 0]), f"{FRONT}.vertices[1]: must have 2 entries, not 3"),

@@ -1,7 +1,8 @@
-"""Make something tangled and show what unsnarl does with it. Without a NAME: list the demos."""
+"""Make something, tangled or not, and show what unsnarl does with it. Without a NAME: list the demos."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -36,13 +37,9 @@ def demo(
     if name != "all" and name not in DEMOS:
         raise typer.BadParameter(f"no demo is called {name!r}; there are: {', '.join(DEMOS)}, all")
 
-    from unsnarl.errors import BadInput
     from unsnarl.jit import announce_compilation
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be made a folder: {error.strerror}") from None
+    _make_folder(folder)
     announce_compilation()
     for chosen, make in (
         ("folded_sheet", _folded_sheet),
@@ -55,6 +52,17 @@ def demo(
         if name in (chosen, "all"):
             make(folder)
     return 0
+
+
+def _make_folder(folder: Path) -> None:
+    from unsnarl.errors import BadInput
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be made a folder: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise BadInput(f"{folder}: cannot be written into")
 
 
 def _folded_sheet(folder: Path) -> None:
@@ -163,7 +171,7 @@ def _wardrobe(folder: Path) -> None:
     from unsnarl.wardrobe.dress import OUTFITS, dress, strains
 
     meshes, picture = folder / "wardrobe", folder / "wardrobe.png"
-    meshes.mkdir(exist_ok=True)
+    _make_folder(meshes)
     person = character()
     write_mesh(meshes / "body.obj", person.mesh)
     outfits = []

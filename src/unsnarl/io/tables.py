@@ -76,7 +76,7 @@ class TableReader:
 
     def text(self) -> str:
         try:
-            return self.path.read_bytes().decode()
+            return self.path.read_bytes().decode().removeprefix("\ufeff")
         except OSError as error:
             raise BadInput(f"{self.path}: cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError as error:

@@ -69,7 +69,10 @@ class Cloth:
                 raise BadInput(f"{name}: a vertex is pinned twice")
             fix(self, "pins", ints(pins.reshape(-1)))
         if self.stitches is not None:
-            stitches = np.asarray(self.stitches)
+            try:
+                stitches = np.asarray(self.stitches)
+            except ValueError:
+                raise BadInput(f"{name}: stitches must be pairs of vertices") from None
             if stitches.size == 0:
                 stitches = np.zeros((0, 2), np.int32)
             if stitches.ndim != 2 or stitches.shape[1] != 2 or stitches.dtype.kind not in "iu":

@@ -184,6 +184,10 @@ class Pattern:
             raise BadInput(f"{self.name}: there is no panel")
         if len(set(names)) != len(names):
             raise BadInput(f"{self.name}: two panels have the same name")
+        if any(isinstance(s.stage, bool) or not isinstance(s.stage, int) or s.stage < 1 for s in self.seams):
+            raise BadInput(f"{self.name}: the stage of a seam must be a whole number from 1 on")
+        if self.pose is not None and not isinstance(self.pose, str):
+            raise BadInput(f"{self.name}: pose must be the name of one, not {self.pose!r}")
         taken: dict[tuple[str, int], list[tuple[float, float]]] = {}
         for seam in self.seams:
             for side in (seam.one, seam.two):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from unsnarl.energies.materials import MATERIALS
@@ -61,9 +61,28 @@ class _Foreign(Table):
         return table
 
 
+def _curvature(value: Any) -> Any:
+    """Control points: [along, left], or {type = "quadratic" or "cubic", params = [[along, left], ...]}."""
+    points = value
+    if isinstance(value, dict):
+        count = {"quadratic": 1, "cubic": 2}.get(value.get("type"))
+        points = value.get("params")
+        if count is None or not isinstance(points, list) or len(points) != count:
+            raise PydanticCustomError("curve", "must be quadratic or cubic, with one or two control points")
+    elif isinstance(value, list):
+        points = [value]
+    try:
+        points = np.array(points, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        points = np.empty(0)
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise PydanticCustomError("curve", "must be a control point, two numbers")
+    return points
+
+
 class _CodeEdge(_Foreign):
     endpoints: Annotated[list[int], Field(min_length=2, max_length=2)]
-    curvature: Point | None = None
+    curvature: Annotated[Any, BeforeValidator(_curvature)] = None
 
 
 class _CodePanel(_Foreign):
@@ -95,12 +114,14 @@ class _Code(_Foreign):
 
 def read_garment(path: str | Path) -> Pattern:
     """The pattern in a file: TOML, JSON with the same tables, or GarmentCode's JSON."""
+    if not isinstance(path, (str, Path)) or "\0" in str(path):
+        raise BadInput(f"a pattern is read from a file, not from {path!r}")
     return _Reader(Path(path)).read()
 
 
 def garment(name: str) -> Pattern:
     """A garment of the wardrobe, by name."""
-    if name not in GARMENTS:
+    if not isinstance(name, str) or name not in GARMENTS:
         raise BadInput(f"no garment is called {name!r}; there are {', '.join(GARMENTS)}")
     return read_garment(_FOLDER / f"{name}.toml")
 
@@ -236,8 +257,8 @@ class _Reader(TableReader):
             k = next((k for k in ahead if edges[k][0] == corner), ahead[0])
             forward = edges[k][0] == corner
             if table.edges[k].curvature is not None:
-                along, left = table.edges[k].curvature
-                curves[len(order)] = np.array([[along, left] if forward else [1 - along, -left]])
+                control = table.edges[k].curvature
+                curves[len(order)] = control if forward else ([1, 0] - control)[::-1]
             order.append(k)
             corners.append(points[corner])
             corner = edges[k][1] if forward else edges[k][0]

@@ -17,10 +17,12 @@ from unsnarl.mesh import TriMesh
 from unsnarl.simulation.scene import Body, Cloth, Scene, in_range
 from unsnarl.simulation.simulate import Simulator
 from unsnarl.tangles.check import check
+from unsnarl.wardrobe.body import Character
 from unsnarl.wardrobe.cut import Cut, cut, edge_for, join, merge
 from unsnarl.wardrobe.pattern import Pattern
 
 FRAMES = 240  # of 1/60 s, after which seams must be closed
+STUCK = 90  # frames without getting nearer, after which it is given up
 
 
 def sew(
@@ -43,8 +45,11 @@ def sew(
     """
     if not isinstance(pattern, Pattern):
         raise BadInput(f"expected a Pattern (read_garment reads one from a file), got {type(pattern).__name__}")
-    bodies = [bodies] if isinstance(bodies, (TriMesh, Frames, Body)) else list(bodies)
-    worn = [c if isinstance(c, Cloth) else Cloth(c) for c in ([worn] if isinstance(worn, (TriMesh, Cloth)) else worn)]
+    bodies = _several(bodies, "bodies", TriMesh, Frames, Body, Character)
+    bodies = [b.mesh if isinstance(b, Character) else b for b in bodies]
+    worn = [c if isinstance(c, Cloth) else Cloth(c) for c in _several(worn, "worn", TriMesh, Cloth)]
+    if thickness is not None:
+        in_range(thickness, 1e-6, 0.05, f"{pattern.name}: thickness")
     if vertices is not None and edge is not None:
         raise BadInput(f"{pattern.name}: give vertices or edge, not both")
     if vertices is not None:
@@ -70,7 +75,8 @@ def _close(mesh: TriMesh, stitches, pattern: Pattern, worn: list[Cloth], bodies:
         gravity=0.0, air=5.0, friction=0.0, thickness=thickness, name=pattern.name,
     )  # fmt: skip
     simulator = Simulator(scene)
-    first = widest = _widest(mesh.x, stitches)
+    first = widest = least = _widest(mesh.x, stitches)
+    since = 0  # frames since the gaps were at their smallest
     while True:
         states = simulator.frame().states
         if widest <= scene.thickness:
@@ -78,11 +84,22 @@ def _close(mesh: TriMesh, stitches, pattern: Pattern, worn: list[Cloth], bodies:
             below = [c.mesh.moved(state.x) for c, state in zip(worn, states[1:])]
             if check([sewn, *below], bodies=[b.mesh for b in bodies]).clean:
                 return sewn, vertex, below
-        if simulator.number >= FRAMES:
+        since = 0 if widest < 0.99 * least or simulator.number == 0 else since + 1
+        least = min(widest, least)
+        if simulator.number >= FRAMES or since >= STUCK:
             raise BadInput(f"{pattern.name}: could not be sewn: {_open(mesh, stitches, states[0].x, scene.thickness)}")
         widest = _widest(simulator.advance().states[0].x, stitches)
         if progress:
             progress(min(1.0, (first - widest) / max(first - scene.thickness, 1e-9)))
+
+
+def _several(things, what: str, *kinds: type) -> list:
+    """A list of things, from one of these kinds or a sequence."""
+    if isinstance(things, kinds):
+        return [things]
+    if not isinstance(things, Sequence):
+        raise BadInput(f"{what} must be a list, not {type(things).__name__}")
+    return list(things)
 
 
 def _at_rest(body) -> TriMesh:
