@@ -23,9 +23,8 @@ PERSON = 6_000  # triangles
 FITTED = {
     "skirt_2_panels": (0.90, 1.05, "a_pose"),
     "skirt_4_panels": (0.90, 1.05, "t_pose"),
-    "pants_straight_sides": (0.90, 1.05, "a_pose"),
     "tee": (0.85, 0.97, "t_pose"),
-    "dress": (0.85, 0.97, "t_pose"),
+    "dress": (0.82, 0.93, "t_pose"),
 }
 
 
@@ -85,25 +84,22 @@ def test_sewn_at_forty_thousand(name):
     assert abs(len(mesh.x) / 40_000 - 1) < 0.1
 
 
-@pytest.mark.parametrize("name", ["skirt_2_panels", "tee", pytest.param("dress", marks=pytest.mark.prove),
-                                  pytest.param("skirt_4_panels", marks=pytest.mark.prove),
-                                  pytest.param("pants_straight_sides", marks=pytest.mark.prove)])  # fmt: skip
+@pytest.mark.parametrize("name", FITTED)
 def test_patterns_of_others(data, name):
     """Files of the Garment-Pattern-Generator (Korosteleva and Lee 2021), on a body scaled to fit."""
     scale, down, pose = FITTED[name]
     body = character(PERSON).pose(pose)
     body = body.moved(body.x * scale - [0, down, 0])
     pattern = read_garment(data / "patterns" / f"{name}.json")
-    dressed = dress(pattern, body, vertices=1_200, seconds=1.0)
+    dressed = dress(pattern, body, vertices=1_500, seconds=1.0)
     assert_at_rest(dressed)
     assert outside(dressed)
     mesh = dressed.meshes[0]
-    sewn = cut(pattern, edge_for(pattern, 1_200))
+    sewn = cut(pattern, edge_for(pattern, 1_500))
     assert len(mesh.x) == len(merge(sewn.mesh, sewn.stitches).x)  # every stitch is closed
     assert mesh.panels.max() + 1 == len(pattern.panels)
     assert (mesh.vertex_component == 0).all()
-    waist = mesh.x[:, 1].max() if "skirt" in name or "pants" in name else None
-    assert waist is None or waist > -0.35, "it has slid down"
+    assert mesh.x[:, 1].max() > -0.35, "it has slid down"
 
 
 def test_shapes_are_those_of_the_flat_panels():
