@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+WORKERS ?= auto
 PEERS  := .venv-peers/.ready
 BPY_LIBRARIES := libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libgl1 libegl1
 
-.PHONY: help demo test prove lint format bench browser peers clean
+.PHONY: help demo test fuzz prove lint format bench browser peers clean
 
 help:            ## say what can be made
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -33,7 +34,10 @@ demo: $(READY)   ## make a tangled sheet, check it, draw it
 	$(BIN)/unsnarl demo folded_sheet -o out
 
 test: lint browser ## linters and the whole quick suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+fuzz: $(READY)   ## the quick suite on random examples that differ each time
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=default
 
 prove: $(READY)  ## the slow proofs
 	$(BIN)/python -m pytest -m prove

@@ -1,8 +1,16 @@
 """Fixtures that all tests share."""
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # one process a core: their threads would only wait for each other
+    os.environ.setdefault("UNSNARL_THREADS", "1")
+
+settings.register_profile("same", derandomize=True)  # what passed once passes again; `make fuzz` takes new examples
+settings.load_profile("same")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests import oracles
@@ -105,8 +105,9 @@ def test_things_without_extent(triangle):
 
 @settings(max_examples=1500, deadline=None)
 @given(four_points)
+@example([(1e-08, 1, 1e-08), (1, 0, 1), (0, 1, 0), (0, 1, 1e-08)])  # above the inside of a sliver
 def test_distance_is_exact_but_for_rounding(points):
-    x = np.array(points)
+    x = np.array(points, dtype=float)
     for triangle in (True, False):
         check(x, triangle, many(triangle, x[None])[0])
 

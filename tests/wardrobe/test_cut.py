@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unsnarl.errors import BadInput
-from unsnarl.wardrobe.cut import area, cut, edge_for, merge
+from unsnarl.wardrobe.cut import _parts, area, cut, edge_for, merge
 from unsnarl.wardrobe.pattern import Panel, Pattern, Piece, Seam
 from unsnarl.wardrobe.pattern_file import GARMENTS, garment
 
@@ -350,6 +350,12 @@ def test_many_corners_near_each_other():
     order = np.argsort(a)
     assert (np.diff(a[order]) > 0).all() and (np.diff(b[order]) > 0).all()
     assert places(cut(swapped(pattern), EDGE)) == places(pieces)
+
+
+def test_halves_are_rounded_alike_from_both_sides():
+    """A stretch of two and a half edges is a bit longer measured on one side of a seam, a bit shorter on the other."""
+    assert _parts(2.5 - 1e-13) == _parts(2.5 + 1e-13) == 2 and _parts(3.5 - 1e-13) == _parts(3.5 + 1e-13) == 4
+    assert _parts(0.2) == 1
 
 
 @st.composite

@@ -172,7 +172,7 @@ def _divide(pattern: Pattern, one, two, edge: float):
     breaks = np.unique(np.concatenate([mine, np.interp(other, met[:, 1], met[:, 0])]).round(12))
     for low, high in pairwise(breaks):
         wide = max(high - low, np.ptp(np.interp([low, high], met[:, 0], met[:, 1])))
-        s = np.linspace(low, high, max(1, round(wide * longest / edge)) + 1)
+        s = np.linspace(low, high, _parts(wide * longest / edge) + 1)
         both = []
         for side, reach, share in ((one, reaches[0], s), (two, reaches[1], np.interp(s, met[:, 0], met[:, 1]))):
             at = share * reach[-1]
@@ -185,6 +185,11 @@ def _divide(pattern: Pattern, one, two, edge: float):
         yield both
 
 
+def _parts(count: float) -> int:
+    """Of how many edges a stretch is made; a half is one to the last digit whichever side it was measured on."""
+    return max(1, round(round(count, 9)))
+
+
 def _sewn_corners(mine: np.ndarray, other: np.ndarray, near: float) -> np.ndarray:
     """(k, 2) increasing: a share of one side, and that of the other which it is sewn to. The ends are, and corners if
     they are nearer than `near` once those are sewn that are still nearer."""
@@ -195,7 +200,7 @@ def _sewn_corners(mine: np.ndarray, other: np.ndarray, near: float) -> np.ndarra
         apart = np.minimum(
             np.abs(a - np.interp(b, met[:, 1], met[:, 0])), np.abs(b - np.interp(a, met[:, 0], met[:, 1]))
         )
-        best = np.lexsort([a + b, apart])[0]
+        best = np.lexsort([a + b, apart.round(12)])[0]
         if apart[best] >= near:
             break
         met = np.sort(np.concatenate([met, [left[best]]]), axis=0)
@@ -212,7 +217,7 @@ def _with_the_rest(parts: list[np.ndarray], length: float, edge: float) -> np.nd
     for low, high in pairwise(t):
         middle = 0.5 * (low + high)
         if not any(a <= middle <= b for a, b in seams):
-            count = max(1, round((high - low) * length / edge))
+            count = _parts((high - low) * length / edge)
             more.append(np.linspace(low, high, count + 1)[1:-1])
     return np.sort(np.concatenate([t, *more]))
 
