@@ -44,6 +44,10 @@ class Proximity:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def only(self, which: np.ndarray) -> Proximity:
+        """Those where `which` (k,) bool holds."""
+        return Proximity(*(getattr(self, k)[which] for k in self.__dataclass_fields__))
+
     def joined(self, other: Proximity) -> Proximity:
         """These and the others; of a pair that is in both, as it is in the others."""
         rows = np.concatenate([np.column_stack([p.kind, p.vertex]) for p in (other, self)])

@@ -40,6 +40,10 @@ class Collisions:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def only(self, which: np.ndarray) -> Collisions:
+        """Those where `which` (k,) bool holds."""
+        return Collisions(*(getattr(self, k)[which] for k in self.__dataclass_fields__))
+
 
 def find_collisions(
     on: Surfaces, x0, x1, separation: float, changed: np.ndarray | None = None, let_go: bool = False

@@ -30,13 +30,13 @@ SMALL = 1000  # particles, below which one thread is as fast as several
 
 @dataclass(frozen=True, eq=False)
 class Couplings:
-    """c springs between up to four particles each: they see u = sum_i weight_i u_i.
+    """c springs between some particles each: they see u = sum_i weight_i u_i.
 
-    vertex : (c, 4) int32 (repeat one with weight 0 where there are fewer)
-    weight : (c, 4)
+    vertex : (c, w) int32, w being 4 or 6 (repeat one with weight 0 where there are fewer)
+    weight : (c, w)
     block  : (c, 3, 3) G, symmetric, weighted by the time step: impulse per velocity of the relative point [kg]
     pull   : (c, 3) impulse at the relative point at zero change of velocity [N s]
-    start, entry : where they act: vertex i has entry[start[i] : start[i + 1]] = 4 coupling + corner
+    start, entry, share : where they act: on vertex i, couplings entry[start[i] : start[i + 1]], each with its weight
     """
 
     vertex: np.ndarray
@@ -45,17 +45,26 @@ class Couplings:
     pull: np.ndarray
     start: np.ndarray
     entry: np.ndarray
+    share: np.ndarray
 
 
 def couple(vertices: int, vertex: np.ndarray, weight: np.ndarray, block: np.ndarray, pull: np.ndarray) -> Couplings:
-    start, entry = _by_vertex(vertices, vertex)
-    return Couplings(vertex, weight, block, pull, start, entry)
+    return Couplings(vertex, weight, block, pull, *_by_vertex(vertices, vertex, weight))
 
 
 def joined(one: Couplings, two: Couplings) -> Couplings:
     """Both, over the same particles."""
-    both = (np.concatenate([getattr(c, key) for c in (one, two)]) for key in ("vertex", "weight", "block", "pull"))
-    return couple(len(one.start) - 1, *both)
+    if len(one.vertex) == 0 or len(two.vertex) == 0:
+        return two if len(one.vertex) == 0 else one
+    width = max(one.vertex.shape[1], two.vertex.shape[1])
+
+    def both(key):
+        parts = [getattr(c, key) for c in (one, two)]
+        if key in ("vertex", "weight"):
+            parts = [np.pad(p, ((0, 0), (0, width - p.shape[1]))) for p in parts]
+        return np.concatenate(parts)
+
+    return couple(len(one.start) - 1, *map(both, ("vertex", "weight", "block", "pull")))
 
 
 def no_couplings(vertices: int) -> Couplings:
@@ -110,8 +119,9 @@ def solve(
     def part(member, team):
         return _solve(
             member, team, threads, pattern.start, pattern.column, pattern.diagonal, diagonal, values, couplings.vertex,
-            couplings.weight, couplings.block, couplings.pull, couplings.start, couplings.entry, constraints.kept,
-            constraints.free, constraints.change, *level, b, float(tolerance), int(most), dv, residual, *work,
+            couplings.weight, couplings.block, couplings.pull, couplings.start, couplings.entry, couplings.share,
+            constraints.kept, constraints.free, constraints.change, *level, b, float(tolerance), int(most), dv,
+            residual, *work,
         )  # fmt: skip
 
     return dv, as_team(part, threads)[0], residual
@@ -132,19 +142,22 @@ def multiply(start, column, values, p, out):
 
 
 @kernel
-def _by_vertex(vertices, vertex):
+def _by_vertex(vertices, vertex, weight):
     start = np.zeros(vertices + 1, np.int32)
-    for v in vertex.ravel():
-        start[v + 1] += 1
+    for c in range(vertex.shape[0]):
+        for k in range(vertex.shape[1]):
+            start[vertex[c, k] + 1] += weight[c, k] != 0.0
     for v in range(vertices):
         start[v + 1] += start[v]
     at = start[:-1].copy()
-    entry = np.empty(vertex.size, np.int32)
-    flat = vertex.ravel()
-    for k in range(flat.shape[0]):
-        entry[at[flat[k]]] = k
-        at[flat[k]] += 1
-    return start, entry
+    entry, share = np.empty(start[vertices], np.int32), np.empty(start[vertices])
+    for c in range(vertex.shape[0]):
+        for k in range(vertex.shape[1]):
+            if weight[c, k] != 0.0:
+                v = vertex[c, k]
+                entry[at[v]], share[at[v]] = c, weight[c, k]
+                at[v] += 1
+    return start, entry, share
 
 
 @inlined
@@ -177,7 +190,7 @@ def _couple(chunk, vertex, weight, block, p, through):
     """through[c] = G_c times the relative point of p, for a chunk of couplings."""
     for c in range(chunk * CHUNK, min(vertex.shape[0], (chunk + 1) * CHUNK)):
         x = y = z = 0.0
-        for k in range(4):
+        for k in range(vertex.shape[1]):
             v, w = vertex[c, k], weight[c, k]
             x += w * p[v, 0]
             y += w * p[v, 1]
@@ -186,7 +199,7 @@ def _couple(chunk, vertex, weight, block, p, through):
 
 
 @inlined
-def _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, p):
+def _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, p):
     """Row i of A p."""
     x, y, z = _through(diagonal[i], p[i, 0], p[i, 1], p[i, 2])
     for k in range(start[i], start[i + 1]):
@@ -196,7 +209,7 @@ def _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, 
         y += values[k, 1, 0] * p0 + values[k, 1, 1] * p1 + values[k, 1, 2] * p2
         z += values[k, 2, 0] * p0 + values[k, 2, 1] * p1 + values[k, 2, 2] * p2
     for k in range(c_start[i], c_start[i + 1]):
-        c, w = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
+        c, w = c_entry[k], c_share[k]
         x += w * through[c, 0]
         y += w * through[c, 1]
         z += w * through[c, 2]
@@ -260,7 +273,8 @@ def _sum(part):
 @kernel
 def _solve(
     me, team, threads, start, column, diagonal_block, diagonal, values, vertex, weight, block, pull, c_start, c_entry,
-    kept, free, change, node, share, n_start, n_entry, small, b, tolerance, most, dv, residual, inverse, vectors, sums,
+    c_share, kept, free, change, node, share, n_start, n_entry, small, b, tolerance, most, dv, residual, inverse,
+    vectors, sums,
     through, rough, smooth,
 ):  # fmt: skip
     """What member `me` of a team does: its chunks of particles, couplings and nodes, in step with the others.
@@ -287,13 +301,13 @@ def _solve(
     for chunk in range(first, last_chunk):  # r = S (b - A z), the preconditioner, u = S guess
         sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, change)
+            x, y, z = _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, change)
             x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
             for row in range(3):
                 for col in range(3):
                     a[row, col] = diagonal[i, row, col] + values[diagonal_block[i], row, col]
             for k in range(c_start[i], c_start[i + 1]):
-                c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
+                c, q = c_entry[k], c_share[k]
                 x += q * pull[c, 0]
                 y += q * pull[c, 1]
                 z += q * pull[c, 2]
@@ -327,7 +341,7 @@ def _solve(
     if not meet(team, threads):
         return 0
     _multiply(
-        first, last_chunk, start, column, diagonal, values, weight, c_start, c_entry, through, kept, free, u, r, w,
+        first, last_chunk, start, column, diagonal, values, c_start, c_entry, c_share, through, kept, free, u, r, w,
         part, whole,
     )  # fmt: skip
     if not meet(team, threads):
@@ -367,7 +381,7 @@ def _solve(
             if not meet(team, threads):
                 return 0
         _multiply(
-            first, last_chunk, start, column, diagonal, values, weight, c_start, c_entry, through, kept, free, u, r, w,
+            first, last_chunk, start, column, diagonal, values, c_start, c_entry, c_share, through, kept, free, u, r, w,
             part, whole,
         )  # fmt: skip
         if not meet(team, threads):
@@ -398,10 +412,10 @@ def _solve(
     if not meet(team, threads):
         return 0
     for i in range(low, high):
-        x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, dv)
+        x, y, z = _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, dv)
         x, y, z = x - b[i, 0], y - b[i, 1], z - b[i, 2]
         for k in range(c_start[i], c_start[i + 1]):
-            c, q = c_entry[k] // 4, weight[c_entry[k] // 4, c_entry[k] % 4]
+            c, q = c_entry[k], c_share[k]
             x -= q * pull[c, 0]
             y -= q * pull[c, 1]
             z -= q * pull[c, 2]
@@ -411,14 +425,14 @@ def _solve(
 
 @inlined
 def _multiply(
-    first, last, start, column, diagonal, values, weight, c_start, c_entry, through, kept, free, u, r, w, part, whole
+    first, last, start, column, diagonal, values, c_start, c_entry, c_share, through, kept, free, u, r, w, part, whole
 ):
     """w = S A u for chunks of particles, with their parts of u . w and u . r."""
     n = u.shape[0]
     for chunk in range(first, last):
         sum_ = sum_r = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, weight, c_start, c_entry, through, u)
+            x, y, z = _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, u)
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
             w[i, 0], w[i, 1], w[i, 2] = x, y, z

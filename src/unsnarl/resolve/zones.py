@@ -10,6 +10,7 @@ moves along with it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,8 +47,9 @@ class Resolved:
 
 
 def resolve(
-    on: Surfaces, x0, x1, inverse_mass, friction: np.ndarray, separation: float, gap: float, found=None
-) -> Resolved:
+    on: Surfaces, x0, x1, inverse_mass, friction: np.ndarray, separation: float, gap: float, found=None,
+    may_cross: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+) -> Resolved:  # fmt: skip
     """Change x1 (n, 3) so that nothing collides on the way from x0 (n, 3).
 
     inverse_mass : (n,) [1/kg], 0 for what cannot be moved (pins, bodies)
@@ -55,9 +57,15 @@ def resolve(
     separation   : [m] nearest that features may come
     gap          : [m] at which impulses stop what approaches
     found        : the collisions, from `find_collisions` with this separation, if they are known
+    may_cross    : which pairs of features, given their kind (k,) and vertices (k, 4), may pass through each other
     """
     x1 = x1.copy()
-    found = find_collisions(on, x0, x1, separation, let_go=True) if found is None else found
+
+    def find(changed=None) -> Collisions:
+        some = find_collisions(on, x0, x1, separation, changed, let_go=True)
+        return some if may_cross is None else some.only(~may_cross(some.kind, some.vertex))
+
+    found = find() if found is None else found
     result = Resolved(x1, collisions=len(found))
     known = found
     while len(found) and result.rounds < ROUNDS:
@@ -67,17 +75,17 @@ def resolve(
         )
         if not changed.any():
             break
-        found = _again(on, x0, x1, separation, changed, found)
+        found = _again(find, changed, found)
         if len(found):
             known = _joined(known, found)
     if len(found):
-        _zones(on, x0, x1, inverse_mass, separation, found, result)
+        _zones(find, x0, x1, inverse_mass, found, result)
     return result
 
 
-def _again(on: Surfaces, x0, x1, separation, changed, before: Collisions) -> Collisions:
+def _again(find, changed, before: Collisions) -> Collisions:
     """Collisions after `changed` vertices (n,) bool moved; those before that have none of these are still there."""
-    found = find_collisions(on, x0, x1, separation, changed, let_go=True)
+    found = find(changed)
     still = ~changed[before.vertex].any(axis=1)
     if not still.any():
         return found
@@ -146,7 +154,7 @@ def _impulses(vertex, weight, normal, x0, x1, inverse_mass, friction, cloth, gap
     return changed
 
 
-def _zones(on: Surfaces, x0, x1, inverse_mass, separation, found: Collisions, result: Resolved) -> None:
+def _zones(find, x0, x1, inverse_mass, found: Collisions, result: Resolved) -> None:
     """Move what collides rigidly, in zones that grow until nothing collides; changes x1."""
     n = len(x0)
     parent = np.arange(n, dtype=np.int32)
@@ -161,7 +169,7 @@ def _zones(on: Surfaces, x0, x1, inverse_mass, separation, found: Collisions, re
             result.stuck = True
             break
         changed = _rigid(parent, grown, x0, wish, x1, inverse_mass)
-        found = _again(on, x0, x1, separation, changed, found)
+        found = _again(find, changed, found)
         if not len(found):
             break
     result.clean = len(found) == 0

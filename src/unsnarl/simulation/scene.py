@@ -16,9 +16,10 @@ from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
 from unsnarl.jit import floats, ints
 from unsnarl.mesh import TriMesh, as_mesh
+from unsnarl.untangle import RESPONSES
 
 RESOLVERS = ("zones", "none")
-METHODS = ("none",)  # of untangling while simulating
+METHODS = ("none", "auto", *RESPONSES)  # of untangling while simulating
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,7 @@ class Scene:
                 if that is less
     friction  : Coulomb's coefficient between cloths
     resolver  : "zones": cloth never passes through cloth or body; "none": nothing holds it
-    untangle  : a method that undoes tangles while simulating, or "none"
+    untangle  : a method of `untangle` that undoes tangles while simulating, "auto", or "none"
     """
 
     cloths: Sequence[Cloth]

@@ -1,7 +1,8 @@
 """`simulate`: from a scene to its frames, one after the other.
 
-A time step, downwards through the folders: what is near (`detect`) pushes and brakes (`contact`), the implicit solve
-finds the velocities (`dynamics`), and what would pass through something is stopped (`resolve`).
+A time step, downwards through the folders: what is tangled (`tangles`) is drawn back (`untangle`), what is near
+(`detect`) pushes and brakes (`contact`), the implicit solve finds the velocities (`dynamics`), and what would pass
+through something is stopped (`resolve`), unless it has to cross back.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ from unsnarl.jit import kernel, use_threads
 from unsnarl.mesh import combine
 from unsnarl.resolve.zones import resolve
 from unsnarl.simulation.scene import Scene, between_frames
+from unsnarl.tangles.check import analyse, parts_of
+from unsnarl.tangles.report import TangleReport
+from unsnarl.untangle import AUTO, RESPONSES
+from unsnarl.untangle.response import Response
 
 SEPARATION = 0.1  # share of the thickness that nothing comes nearer than
 GAP = 0.5  # share of the thickness at which impulses stop what approaches
@@ -45,6 +50,22 @@ SEAM = 0.1  # of the thickness: that of seams while they are open, so that their
 NEAR = 0.5  # of the thickness: gap at which the ends of a stitch are one point for collisions
 CLOSED = 0.15  # the same when intersections are counted
 TEAR = 1.3  # times as long as it was, and as it is at rest, an edge gets in a step that does not fail
+
+
+@dataclass(frozen=True)
+class Pulling:
+    """How what is tangled is drawn back.
+
+    strength : stiffness of the pulls, in units of mass / step^2
+    most     : of a mean edge, the way in a step, at most
+    past     : of the thickness, by how much sheets are drawn past each other
+    loose    : whether nothing is kept from passing through anything, as long as something is tangled
+    """
+
+    strength: float = 20.0
+    most: float = 0.25
+    past: float = 1.0
+    loose: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +119,9 @@ class Simulator:
         self.thickness = np.concatenate([_thickness(mesh, scene.thickness), *sharp])
         self.thickness[self.stitches.pairs] *= SEAM
         self.edge_length = rest_lengths(mesh)
+        self.parts = parts_of([*cloths, *bodies], len(cloths))
+        self.respond = RESPONSES.get(AUTO if scene.untangle == "auto" else scene.untangle)
+        self.pulling = Pulling()
         self.scratch = Scratch()
         self.coarse = build_coarse(mesh, self.edge_length)
         self.inverse = None  # of the coarse level, made in the first step of a frame
@@ -159,6 +183,18 @@ class Simulator:
             "seconds": time.perf_counter() - began,
         }
 
+    def tangle(self, everything: np.ndarray) -> TangleReport:
+        """What is tangled where cloths and bodies are at `everything` (n, 3)."""
+        mesh = self.surfaces.mesh
+        return analyse(mesh.moved(everything), self.parts, find_hits(mesh, everything, self.surfaces.bvh))
+
+    def _answer(self, everything: np.ndarray) -> Response | None:
+        """What the method of untangling does about it; None if there is nothing to be done."""
+        if self.respond is None:
+            return None
+        report = self.tangle(everything)
+        return None if report.clean else self.respond(report, self.pulling.past * self.scene.thickness)
+
     def _with_bodies(self, x: np.ndarray, t: float) -> np.ndarray:
         return np.concatenate([x, *(b.at(t) for b in self.scene.bodies)]) if self.scene.bodies else x
 
@@ -191,6 +227,12 @@ class Simulator:
         frictions = [s.friction for s in self.solids]
         moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
 
+        answer = self._answer(everything)
+        pulls = no_couplings(n)
+        if answer is not None:
+            most = self.pulling.most * float(self.edge_length.mean())
+            pulls = answer.couplings(moving, h, self.inverse_mass, n, self.pulling.strength, most)
+        holding = scene.resolver != "none" and not (self.pulling.loose and answer is not None)
         linear = near = None
         left = np.inf  # collisions after the round before
         spared = np.zeros(n, np.bool_)  # particles that a body would have to pull
@@ -209,11 +251,13 @@ class Simulator:
             linear = linearise(system, x, v, h, outside, linear, self.scratch)
             if self.inverse is None:
                 self.inverse = coarse_inverse(self.coarse, system.pattern, linear.diagonal, linear.values, constraints)
-            couplings = no_couplings(n)
-            if scene.resolver != "none":
+            couplings = pulls
+            if holding:
                 more = find_proximity(self.surfaces, everything, expected, self.thickness)
+                if answer is not None:
+                    more = more.only(~answer.sheets.cross(more.kind, more.vertex))
                 near = more if near is None else near.joined(more)
-                couplings = repel(near, moving, h, self.inverse_mass, self.friction, n)
+                couplings = joined(couplings, repel(near, moving, h, self.inverse_mass, self.friction, n))
             if len(self.stitches):
                 couplings = joined(couplings, pull_together(self.stitches, x, v, h, n))
             v1, iterations, impulse = implicit_step(
@@ -234,10 +278,12 @@ class Simulator:
                 raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
             x1, pull = x + h * v1, (v1 - v) / h
             x1[self.pinned] = pins
-            if scene.resolver == "none":
+            if not holding:
                 break
             expected = self._with_bodies(x1, t1)
             found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness, let_go=True)
+            if answer is not None:
+                found = found.only(~answer.sheets.cross(found.kind, found.vertex))
             press = _along(impulse, normal)
             pulled = (press < 0.0) & np.any([t.on & t.ahead for t in touches], axis=0) if touches else spared
             trouble = len(found) + int(pulled.sum())
@@ -247,10 +293,10 @@ class Simulator:
             spared |= pulled
         if not last and _tears(x, x1, system.mesh.edges, self.edge_length):
             raise StepFailed
-        if scene.resolver == "zones":
+        if holding:
             done = resolve(
                 self.surfaces, everything, expected, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
-                GAP * scene.thickness, found,
+                GAP * scene.thickness, found, None if answer is None else answer.sheets.cross,
             )  # fmt: skip
             if depth < (STUCK if done.stuck else HALVINGS) and (
                 not done.clean or _tears(x, done.x1, system.mesh.edges, self.edge_length)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unsnarl.detect.edge_face import find_hits
+from unsnarl.detect.edge_face import Hits, find_hits
 from unsnarl.errors import BadInput
 from unsnarl.mesh import TriMesh, as_mesh, combine
 from unsnarl.mesh import split_non_manifold as split
@@ -33,13 +33,18 @@ def check(meshes, *, bodies=(), split_non_manifold: bool = False) -> TangleRepor
     every = [_manifold(mesh, split_non_manifold) for mesh in [*cloths, *solids]]
     began = time.perf_counter()
     whole = combine(every)
-    parts = _parts(every, len(cloths))
+    parts = parts_of(every, len(cloths))
     passive = np.repeat([p.body for p in parts], [p.faces for p in parts])
-    hits = find_hits(whole, passive=passive)
-    segments = build_segments(whole, hits)
-    paths = trace_paths(whole, hits, segments)
-    regions = fill_regions(whole, paths)
-    return TangleReport(whole, parts, hits, segments, paths, regions, time.perf_counter() - began)
+    return analyse(whole, parts, find_hits(whole, passive=passive), began)
+
+
+def analyse(mesh: TriMesh, parts: tuple[Part, ...], hits: Hits, began: float | None = None) -> TangleReport:
+    """The report on a mesh whose hits are known. began : [s] on `time.perf_counter`, from where on it is timed."""
+    began = time.perf_counter() if began is None else began
+    segments = build_segments(mesh, hits)
+    paths = trace_paths(mesh, hits, segments)
+    regions = fill_regions(mesh, paths)
+    return TangleReport(mesh, parts, hits, segments, paths, regions, time.perf_counter() - began)
 
 
 def _several(meshes, name: str) -> list[TriMesh]:
@@ -74,7 +79,8 @@ def _manifold(mesh: TriMesh, may_split: bool) -> TriMesh:
     )
 
 
-def _parts(meshes: list[TriMesh], cloths: int) -> tuple[Part, ...]:
+def parts_of(meshes: list[TriMesh], cloths: int) -> tuple[Part, ...]:
+    """The parts of meshes that are taken as one; those from number `cloths` on are bodies."""
     vertex = np.cumsum([0] + [len(m.x) for m in meshes])
     face = np.cumsum([0] + [len(m.faces) for m in meshes])
     return tuple(

@@ -1,0 +1,123 @@
+"""BI_BI paths: each sheet is pushed over the other to the border that it came in by. [E §5.3]
+
+Such a path goes from the border of one sheet to that of the other, and no side of it is inside. Along the path, the
+way to the nearest border on the other sheet, down the distance field, is averaged by length; one sheet is moved along
+it, the other against its own. The points in which the forces act coincide in space.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from unsnarl.jit import kernel
+from unsnarl.mesh import TriMesh
+from unsnarl.tangles.paths import BI_BI
+from unsnarl.tangles.report import TangleReport
+from unsnarl.untangle.icm import hit_points
+from unsnarl.untangle.response import Response, pulls, sheets_around
+
+MARGIN = 0.5  # of an edge beyond the border
+
+
+def respond(report: TangleReport, reach: float) -> Response:
+    """Pulls for the BI_BI paths alone."""
+    paths = report.path_list
+    of_hit = np.full(len(report.hits), -1)
+    node_path = np.repeat(np.arange(len(paths)), np.diff(paths.start) + 1)
+    of_hit[paths.node[paths.node >= 0]] = node_path[paths.node >= 0]
+    return pulls([boundary_pulls(report, np.flatnonzero(paths.kind == BI_BI), of_hit)], sheets_around(report))
+
+
+def boundary_pulls(report: TangleReport, which: np.ndarray, of_hit: np.ndarray):
+    """(vertex (k, 5), weight (k, 5), way (k, 3)) at the hits of paths `which`; of_hit : (h,) the path of each hit."""
+    mesh, paths = report.mesh, report.path_list
+    chosen = np.isin(of_hit, which)
+    vertex, weight = hit_points(report)
+    if not chosen.any():
+        return vertex[:0], weight[:0], np.zeros((0, 3))
+    distance = border_distance(mesh)
+    way = np.zeros((len(paths), 2, 3))
+    _average(which, paths.start, paths.face, report.segment_points[paths.segment], mesh.x, mesh.faces, distance, way)
+    length = np.linalg.norm(np.diff(mesh.x[mesh.edges[report.hits.edge[chosen]]], axis=1), axis=2).mean()
+    # image 0 moves over the sheet of image 1, so along its field; and the other way round
+    relative = way[:, 1] - way[:, 0]
+    size = np.sqrt((relative**2).sum(axis=1, keepdims=True))
+    relative *= 1.0 + MARGIN * length / np.maximum(size, 1e-300)
+    on_first = _edge_on_image_0(paths.start, paths.face, paths.node, report.hits.face)[chosen]
+    sign = np.where(on_first, 1.0, -1.0)
+    return vertex[chosen], weight[chosen], sign[:, None] * relative[of_hit[chosen]]
+
+
+def border_distance(mesh: TriMesh) -> np.ndarray:
+    """(n,) [m] along edges at rest from each vertex to the nearest border; infinite where there is none."""
+    t = mesh.topology
+    rest = mesh.rest
+    sides = np.stack([rest[:, :, 0], rest[:, :, 1] - rest[:, :, 0], rest[:, :, 1]], axis=1)
+    length = np.zeros(len(t.edges))
+    length[mesh.face_edges] = np.sqrt((sides**2).sum(axis=2))
+    border = np.zeros(len(mesh.x), np.bool_)
+    border[mesh.edges[mesh.boundary_edges]] = True
+    return _distance(border, t.edges, t.star_start, t.star_edges, length)
+
+
+@kernel
+def _distance(border, edges, star_start, star_edges, length):
+    out = np.full(border.shape[0], np.inf)
+    queue = [(0.0, np.int64(0))]
+    queue.clear()
+    for v in range(border.shape[0]):
+        if border[v]:
+            out[v] = 0.0
+            heappush(queue, (0.0, np.int64(v)))
+    while len(queue) > 0:
+        d, v = heappop(queue)
+        if d > out[v]:
+            continue
+        for i in range(star_start[v], star_start[v + 1]):
+            e = star_edges[i]
+            w = np.int64(edges[e, 0] + edges[e, 1] - v)
+            if d + length[e] < out[w]:
+                out[w] = d + length[e]
+                heappush(queue, (out[w], w))
+    return out
+
+
+@kernel
+def _average(which, start, face, points, x, faces, distance, way):
+    """way[p, k] = the mean over path p of the way to the border on the sheet of image k [m]."""
+    for p in which:
+        total = 0.0
+        for s in range(start[p], start[p + 1]):
+            d = points[s, 1] - points[s, 0]
+            length = np.sqrt(d @ d) + 1e-12
+            total += length
+            for k in range(2):
+                f = face[s, k]
+                o = x[faces[f, 0]]
+                e, g = x[faces[f, 1]] - o, x[faces[f, 2]] - o
+                n = np.cross(e, g)
+                square = n @ n
+                d0, d1, d2 = distance[faces[f, 0]], distance[faces[f, 1]], distance[faces[f, 2]]
+                if square == 0.0 or not np.isfinite(d0 + d1 + d2):
+                    continue
+                slope = ((d1 - d0) * np.cross(g, n) + (d2 - d0) * np.cross(n, e)) / square
+                size = np.sqrt(slope @ slope)
+                if size == 0.0:
+                    continue
+                way[p, k] -= length * (d0 + d1 + d2) / 3.0 / size * slope
+        way[p] /= total
+
+
+@kernel
+def _edge_on_image_0(start, face, node, hit_face):
+    """(h,) bool: whether the edge of a hit is on the sheet of image 0, its face being on that of image 1."""
+    out = np.zeros(hit_face.shape[0], np.bool_)
+    for p in range(start.shape[0] - 1):
+        for s in range(start[p], start[p + 1]):
+            for j in range(2):
+                h = node[s + p + j]
+                if h >= 0:
+                    out[h] = hit_face[h] == face[s, 1]
+    return out
