@@ -36,6 +36,8 @@ _HOME = {
     "sew": "wardrobe.sew",
     "simulate": "simulation.simulate",
     "split_non_manifold": "mesh",
+    "untangle": "simulation.untangle",
+    "untangle_frames": "simulation.untangle",
     "write_frames": "io",
     "write_mesh": "io",
 }

@@ -59,13 +59,21 @@ class Pulling:
     strength : stiffness of the pulls, in units of mass / step^2
     most     : of a mean edge, the way in a step, at most
     past     : of the thickness, by how much sheets are drawn past each other
-    loose    : whether nothing is kept from passing through anything, as long as something is tangled
+    farthest : mean edges that anything moves in a step while something is tangled, at most; None: as far as it goes
     """
 
-    strength: float = 20.0
-    most: float = 0.25
+    strength: float = 100.0
+    most: float = 0.5
     past: float = 1.0
-    loose: bool = False
+    farthest: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Springs without length that hold particles. at : (n, 3) [m], where; stiffness : (n,) [N/m]."""
+
+    at: np.ndarray
+    stiffness: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +130,8 @@ class Simulator:
         self.parts = parts_of([*cloths, *bodies], len(cloths))
         self.respond = RESPONSES.get(AUTO if scene.untangle == "auto" else scene.untangle)
         self.pulling = Pulling()
+        self.rounds, self.halvings = ROUNDS, HALVINGS
+        self.anchors: Anchors | None = None
         self.scratch = Scratch()
         self.coarse = build_coarse(mesh, self.edge_length)
         self.inverse = None  # of the coarse level, made in the first step of a frame
@@ -209,7 +219,7 @@ class Simulator:
 
     def _step(self, t0: float, t1: float, counts: dict, depth: int) -> None:
         """One time step, halved `depth` times; one that cannot be halved any more ends as well as it can."""
-        last = depth == HALVINGS
+        last = depth == self.halvings
         scene, system, h = self.scene, self.system, t1 - t0
         x, v, n = self.x, self.v, len(self.x)
         everything = self._with_bodies(x, t0)
@@ -220,6 +230,10 @@ class Simulator:
         drag = np.zeros((n, 3, 3))
         if scene.wind is not None:
             add_wind(x, v, system.mesh.faces, self._wind(t0), scene.wind.drag, scene.wind.lift, force, drag)
+        if self.anchors is not None:
+            k = self.anchors.stiffness
+            force += k[:, None] * (self.anchors.at - x)
+            drag[:, [0, 1, 2], [0, 1, 2]] += h * k[:, None]
         for s, body in zip(self.solids, scene.bodies):
             s.move(body.at(t0), body.at(t1))
         pins = self._pins(t1)
@@ -232,13 +246,13 @@ class Simulator:
         if answer is not None:
             most = self.pulling.most * float(self.edge_length.mean())
             pulls = answer.couplings(moving, h, self.inverse_mass, n, self.pulling.strength, most)
-        holding = scene.resolver != "none" and not (self.pulling.loose and answer is not None)
+        holding = scene.resolver != "none"
         linear = near = None
         left = np.inf  # collisions after the round before
         spared = np.zeros(n, np.bool_)  # particles that a body would have to pull
         touches, pull = [None] * len(self.solids), self.pull
         expected = self._with_bodies(x + h * (v + h * pull), t1)
-        for again in range(ROUNDS):  # what the solve sends into each other is near in the next round
+        for again in range(self.rounds):  # what the solve sends into each other is near in the next round
             # as they move now, at first: where they were stopped, the acceleration of the step before would lift them
             will = v if again == 0 else (expected[:n] - x) / h
             touches = [
@@ -276,6 +290,8 @@ class Simulator:
             counts["pcg_iterations"] += iterations
             if not np.isfinite(v1).all():
                 raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
+            if answer is not None and self.pulling.farthest is not None:
+                v1 = _no_farther(v1, self.pulling.farthest * float(self.edge_length.mean()) / h)
             x1, pull = x + h * v1, (v1 - v) / h
             x1[self.pinned] = pins
             if not holding:
@@ -298,7 +314,7 @@ class Simulator:
                 self.surfaces, everything, expected, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
                 GAP * scene.thickness, found, None if answer is None else answer.sheets.cross,
             )  # fmt: skip
-            if depth < (STUCK if done.stuck else HALVINGS) and (
+            if depth < min(STUCK if done.stuck else HALVINGS, self.halvings) and (
                 not done.clean or _tears(x, done.x1, system.mesh.edges, self.edge_length)
             ):
                 raise StepFailed
@@ -357,6 +373,11 @@ def simulate(scene: Scene) -> Iterator[Frame]:
     yield simulator.frame()
     while simulator.number < scene.frames - 1:
         yield simulator.advance()
+
+
+def _no_farther(v, most: float) -> np.ndarray:
+    """v (n, 3), those longer than `most` made as long as that."""
+    return v * np.minimum(1.0, most / np.maximum(np.sqrt((v**2).sum(axis=1)), 1e-300))[:, None]
 
 
 def _along(impulse, normal) -> np.ndarray:

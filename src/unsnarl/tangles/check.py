@@ -27,7 +27,7 @@ def check(meshes, *, bodies=(), split_non_manifold: bool = False) -> TangleRepor
     Exact: whether an edge crosses a face is decided without rounding, and touching is decided consistently (see
     `geometry.predicates`). Raises `BadInput` for a mesh that cannot be used.
     """
-    cloths, solids = _several(meshes, "mesh"), _several(bodies, "body")
+    cloths, solids = meshes_of(meshes, "mesh"), meshes_of(bodies, "body")
     if not cloths:
         raise BadInput("there is no mesh to check")
     every = [_manifold(mesh, split_non_manifold) for mesh in [*cloths, *solids]]
@@ -47,7 +47,7 @@ def analyse(mesh: TriMesh, parts: tuple[Part, ...], hits: Hits, began: float | N
     return TangleReport(mesh, parts, hits, segments, paths, regions, time.perf_counter() - began)
 
 
-def _several(meshes, name: str) -> list[TriMesh]:
+def meshes_of(meshes, name: str) -> list[TriMesh]:
     """A list of meshes from one mesh, or from a sequence of them; a pair of arrays is one mesh."""
     if isinstance(meshes, TriMesh):
         return [meshes]

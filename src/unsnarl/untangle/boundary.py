@@ -1,8 +1,12 @@
 """BI_BI paths: each sheet is pushed over the other to the border that it came in by. [E §5.3]
 
-Such a path goes from the border of one sheet to that of the other, and no side of it is inside. Along the path, the
-way to the nearest border on the other sheet, down the distance field, is averaged by length; one sheet is moved along
-it, the other against its own. The points in which the forces act coincide in space.
+Such a path goes from the border of one sheet to that of the other, and no side of it is inside. Along the path, the way
+to the border on the other sheet is averaged by length; one sheet is moved along it, the other against its own. The
+points in which the forces act coincide in space.
+
+E goes down the field of distances to the nearest border. Where the path runs across the middle between two borders,
+that pushes to both sides at once and nothing moves; so the border meant is the one that the path begins at, and the way
+there is along the path, unless the nearest one is much nearer.
 """
 
 from __future__ import annotations
@@ -15,10 +19,12 @@ from unsnarl.jit import kernel
 from unsnarl.mesh import TriMesh
 from unsnarl.tangles.paths import BI_BI
 from unsnarl.tangles.report import TangleReport
+from unsnarl.tangles.segments import hit_points as points_of
 from unsnarl.untangle.icm import hit_points
 from unsnarl.untangle.response import Response, pulls, sheets_around
 
 MARGIN = 0.5  # of an edge beyond the border
+NEARER = 0.3  # of the length of the path: if no point of it is farther from a border, that one is meant
 
 
 def respond(report: TangleReport, reach: float) -> Response:
@@ -38,15 +44,17 @@ def boundary_pulls(report: TangleReport, which: np.ndarray, of_hit: np.ndarray):
     if not chosen.any():
         return vertex[:0], weight[:0], np.zeros((0, 3))
     distance = border_distance(mesh)
+    at = points_of(mesh, report.hits)
+    points = np.where((paths.node < 0)[:, None], mesh.x[np.maximum(-1 - paths.node, 0)], at[np.maximum(paths.node, 0)])
+    first = _edge_on_image_0(paths.start, paths.face, paths.node, report.hits.face)
     way = np.zeros((len(paths), 2, 3))
-    _average(which, paths.start, paths.face, report.segment_points[paths.segment], mesh.x, mesh.faces, distance, way)
+    _average(which, paths.start, paths.face, paths.node, points, first, mesh.x, mesh.faces, distance, way)
     length = np.linalg.norm(np.diff(mesh.x[mesh.edges[report.hits.edge[chosen]]], axis=1), axis=2).mean()
     # image 0 moves over the sheet of image 1, so along its field; and the other way round
     relative = way[:, 1] - way[:, 0]
     size = np.sqrt((relative**2).sum(axis=1, keepdims=True))
     relative *= 1.0 + MARGIN * length / np.maximum(size, 1e-300)
-    on_first = _edge_on_image_0(paths.start, paths.face, paths.node, report.hits.face)[chosen]
-    sign = np.where(on_first, 1.0, -1.0)
+    sign = np.where(first[chosen], 1.0, -1.0)
     return vertex[chosen], weight[chosen], sign[:, None] * relative[of_hit[chosen]]
 
 
@@ -85,15 +93,23 @@ def _distance(border, edges, star_start, star_edges, length):
 
 
 @kernel
-def _average(which, start, face, points, x, faces, distance, way):
+def _average(which, start, face, node, points, first, x, faces, distance, way):
     """way[p, k] = the mean over path p of the way to the border on the sheet of image k [m]."""
     for p in which:
-        total = 0.0
-        for s in range(start[p], start[p + 1]):
-            d = points[s, 1] - points[s, 0]
-            length = np.sqrt(d @ d) + 1e-12
-            total += length
-            for k in range(2):
+        lo, hi = start[p], start[p + 1]
+        own = 0 if first[node[lo + p]] else 1  # the image whose border the path begins at
+        length = 0.0
+        for s in range(lo, hi):
+            d = points[s + p + 1] - points[s + p]
+            length += np.sqrt(d @ d)
+        for k in range(2):
+            end = points[lo + p] if k == own else points[hi + p]
+            field, straight = np.zeros(3), np.zeros(3)
+            depth = 0.0
+            for s in range(lo, hi):
+                a, b = points[s + p], points[s + p + 1]
+                share = (np.sqrt((b - a) @ (b - a)) + 1e-12) / (length + 1e-12 * (hi - lo))
+                straight += share * (end - 0.5 * (a + b))
                 f = face[s, k]
                 o = x[faces[f, 0]]
                 e, g = x[faces[f, 1]] - o, x[faces[f, 2]] - o
@@ -104,10 +120,12 @@ def _average(which, start, face, points, x, faces, distance, way):
                     continue
                 slope = ((d1 - d0) * np.cross(g, n) + (d2 - d0) * np.cross(n, e)) / square
                 size = np.sqrt(slope @ slope)
-                if size == 0.0:
-                    continue
-                way[p, k] -= length * (d0 + d1 + d2) / 3.0 / size * slope
-        way[p] /= total
+                if size > 0.0:
+                    field -= share * (d0 + d1 + d2) / 3.0 / size * slope
+                depth = max(depth, (d0 + d1 + d2) / 3.0)
+            if depth < NEARER * length:
+                straight = field
+            way[p, k] = 2.0 * straight
 
 
 @kernel

@@ -61,7 +61,15 @@ def _is_fit(state: Tangled) -> bool:
     return not check_state(state).clean and check(state.clean).clean
 
 
-FAMILIES: dict[str, Callable[[int], Tangled]] = {name: partial(_first_tangled, name) for name in _DRAW} | TANGLERS
+def _let_go(seed: int) -> Tangled:
+    """Pinched, and the bodies have opened again: as long as they pass through themselves there is no room for cloth."""
+    state = TANGLERS["pinch"](seed)
+    return replace(state, bodies=state.clean_bodies)
+
+
+FAMILIES: dict[str, Callable[[int], Tangled]] = (
+    {name: partial(_first_tangled, name) for name in _DRAW} | TANGLERS | {"pinch": _let_go}
+)
 
 
 def family(name: str, seed: int) -> Tangled:
