@@ -9,7 +9,9 @@
 Lengths are in metres, times in seconds. What takes long to import is imported at first use.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 
 __version__ = "0.1.0"
 
@@ -49,9 +51,25 @@ def __getattr__(name: str):
     if name not in _HOME:
         raise AttributeError(f"module 'unsnarl' has no attribute {name!r}")
     value = getattr(import_module(f"unsnarl.{_HOME[name]}"), name)
-    globals()[name] = value
+    if name != "untangle":
+        globals()[name] = value
     return value
 
 
 def __dir__():
     return [*__all__, "__version__"]
+
+
+class _Package(ModuleType):
+    """`unsnarl.untangle` is the function, although a folder has that name: importing it must not replace it."""
+
+    @property
+    def untangle(self):
+        return __getattr__("untangle")
+
+    @untangle.setter
+    def untangle(self, folder):
+        pass
+
+
+sys.modules[__name__].__class__ = _Package
