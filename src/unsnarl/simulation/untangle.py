@@ -26,9 +26,10 @@ from unsnarl.jit import ints
 from unsnarl.mesh import TriMesh
 from unsnarl.simulation.scene import Body, Cloth, Scene
 from unsnarl.simulation.simulate import Anchors, Pulling, Simulator
-from unsnarl.tangles.check import meshes_of
+from unsnarl.tangles.check import check, meshes_of
 from unsnarl.tangles.report import TangleReport
 from unsnarl.untangle import RESPONSES
+from unsnarl.untangle.layers import in_layers
 
 METHODS = ("auto", *RESPONSES)
 SIZE = 0.02  # [m], about the mean edge while meshes are worked on
@@ -43,6 +44,7 @@ EFFORTS = (
 )  # taken in turn
 STALL = 12  # steps without fewer hits, after which the next effort is tried
 HOLD = 0.02  # stiffness of the springs that hold what is not tangled where it was, in units of mass / step^2
+FOLLOW, FOLLOW_STEPS = 1.0, 100  # the same while a clean mesh is drawn to where it should be
 RELAX = 40  # steps, at most, after the last intersection is gone
 STILL = 2e-3  # mean edges: if nothing moves farther in a step, the cloth is at rest
 LOOSE = Options(tolerance=1e-2, most=100)
@@ -134,6 +136,7 @@ def untangle(
     rest=None,
     bodies=(),
     pins=(),
+    layers: bool = False,
     method: str = "auto",
     max_steps: int = 2000,
     progress: Callable[[dict], None] | None = None,
@@ -146,6 +149,7 @@ def untangle(
     rest     : the same meshes in the shape that they should have; by default that is their `rest`, and folds stay
     bodies   : meshes that are not moved, and that cloth may not pass through
     pins     : vertices that are not moved: "boundary", numbers, or for several meshes a sequence of these
+    layers   : whether the order of the meshes says who is inside, the innermost first
     method   : one of METHODS
     progress : called with each entry of `history`
     stop     : asked before each step; once it says True, the best state so far is returned
@@ -160,8 +164,10 @@ def untangle(
     if isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)) or max_steps < 0:
         raise BadInput(f"max_steps must be a whole number from 0 on, not {max_steps!r}")
     run = _Run(cloths, _rest(cloths, rest), solids, _pins(cloths, pins), "rbf" if method == "auto" else method)
+    if layers and len(cloths) > 1:
+        run.simulator.respond = in_layers(run.simulator.respond, cloths)
     run.go(max_steps, progress, stop, record)
-    if run.best_hits == 0:
+    if run.best_hits == 0 and run.steps:
         run.relax(stop)
     report = run.report_at(run.best)
     return Untangled(
@@ -234,11 +240,7 @@ class _Run:
         while True:
             report = self.analyse(simulator.x)
             hits = len(report.hits)
-            red = np.unique(report.regions.vertex)
-            entry = {
-                "step": self.steps, "ef_pairs": hits, "paths": len(report.path_list),
-                "red_vertices": int((red < len(simulator.x)).sum()),
-            }  # fmt: skip
+            entry = _entry(self.steps, report, len(simulator.x))
             self.history.append(entry)
             if hits < self.best_hits:
                 self.best, self.best_hits = simulator.x.copy(), hits
@@ -262,10 +264,10 @@ class _Run:
             simulator.advance()
             self.steps += 1
 
-    def _hold(self, report: TangleReport | None) -> None:
+    def _hold(self, report: TangleReport | None, hold: float = HOLD) -> None:
         """Hold what is not tangled where it was."""
         n = len(self.start)
-        strength = np.full(n, HOLD)
+        strength = np.full(n, hold)
         if report is not None:
             corners = report.mesh.faces[report.path_list.run].ravel()
             tangled = np.concatenate([report.regions.vertex, corners])
@@ -277,12 +279,12 @@ class _Run:
         for a in (self.simulator.v, self.simulator.pull, self.simulator.push):
             a[...] = 0.0
 
-    def relax(self, stop) -> None:
+    def relax(self, stop, hold: float = HOLD, steps: int = RELAX) -> None:
         """Towards the rest shape and where it was; nothing may cross any more."""
         simulator = self.simulator
         simulator.respond, simulator.rounds, simulator.halvings = None, 2, 2
-        self._hold(None)
-        for _ in range(RELAX):
+        self._hold(None, hold)
+        for _ in range(steps):
             if stop is not None and stop():
                 return
             self._rest()
@@ -293,6 +295,17 @@ class _Run:
             self.best = simulator.x.copy()
             if far < STILL * self.edge:
                 return
+
+
+def _entry(step: int, report: TangleReport, cloth: int) -> dict:
+    """A line of the history; red are the vertices inside of some path, of the `cloth` first ones."""
+    red = np.unique(report.regions.vertex)
+    return {
+        "step": step,
+        "ef_pairs": len(report.hits),
+        "paths": len(report.path_list),
+        "red_vertices": int((red < cloth).sum()),
+    }
 
 
 def _scaled(mesh: TriMesh, scale: float) -> TriMesh:
@@ -371,7 +384,7 @@ def _pins(cloths: list[TriMesh], pins) -> list[np.ndarray]:
     return [ints(Cloth(m.moved(m.x), pins=p).pins) if len(p) else np.zeros(0, np.int32) for m, p in zip(cloths, each)]
 
 
-def _untangle_frames(
+def untangle_frames(
     frames: Frames,
     *,
     rest=None,
@@ -379,14 +392,56 @@ def _untangle_frames(
     pins=(),
     method: str = "auto",
     max_steps: int = 2000,
-    progress=None,
-    stop=None,
+    progress: Callable[[dict], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> tuple[Frames, list[Untangled]]:
-    """Untangle one frame after the other.
+    """Untangle one frame after the other: the frames, and what came of each.
 
-    A frame that is clean stays as it is. One that is tangled is begun where the last clean one ended, and drawn to
-    where it should be without letting an intersection in, so that nothing jumps; only if there is none before it, or
-    the way is barred, is it untangled by itself.
-    bodies : meshes or Frames; those with as many frames as the cloth move along
+    A frame that is clean stays as it is. One that is tangled begins where the last clean one ended, and is drawn to
+    where it should be without letting an intersection in, so that nothing jumps to another side between frames. Only
+    if there is none before it is it untangled by itself.
+    bodies   : meshes, or Frames with as many frames as the cloth has, which move along
+    progress : called with each entry of the histories, which then has "frame" as well
+    The other arguments are those of `untangle`. After `stop` the frames that are left stay as they are.
     """
-    raise NotImplementedError
+    for body in bodies:
+        if isinstance(body, Frames) and len(body.x) not in (1, len(frames.x)):
+            raise BadInput(f"{body.mesh.name}: has {len(body.x)} frames, not {len(frames.x)}")
+    out, results, last = np.array(frames.x, dtype=float), [], None
+    for k in range(len(frames.x)):
+        tell = None if progress is None else lambda entry, k=k: progress({"frame": k} | entry)
+        mesh = frames.mesh.moved(frames.x[k])
+        solids = [b.mesh.moved(b.x[min(k, len(b.x) - 1)]) if isinstance(b, Frames) else b for b in bodies]
+        shared = {"rest": rest, "bodies": solids, "pins": pins, "method": method, "progress": tell, "stop": stop}
+        result = None
+        if last is not None and not check(mesh, bodies=solids).clean:
+            result = _follow(last, mesh, **shared)
+        if result is None or not result.converged:
+            result = untangle(mesh, max_steps=max_steps, **shared)
+        results.append(result)
+        out[k] = result.mesh.x
+        last = result.mesh if result.converged else last
+        if stop is not None and stop():
+            break
+    return Frames(frames.mesh, out, frames.fps), results
+
+
+def _follow(last: TriMesh, mesh: TriMesh, rest, bodies, pins, method, progress, stop) -> Untangled | None:
+    """`mesh` untangled by drawing the clean mesh `last` to it; None if `last` is not clean beside the bodies."""
+    began = time.perf_counter()
+    solids = meshes_of(bodies, "body")
+    run = _Run([mesh], _rest([mesh], rest), solids, _pins([mesh], pins), "none")
+    run.best = run.scale * last.x
+    if not run.report_at(run.best).clean:
+        return None
+    run.simulator.x = run.best.copy()
+    run.relax(stop, FOLLOW, FOLLOW_STEPS)
+    report = run.report_at(run.best)
+    entries = [(0, run.before), (1, report)]
+    history = [_entry(k, r, len(mesh.x)) for k, r in entries]
+    if progress is not None:
+        progress(history[-1])
+    return Untangled(
+        tuple(run.moved()), report.clean, method, 1, history, report, run.before, _second_opinion(report),
+        seconds=time.perf_counter() - began,
+    )  # fmt: skip
