@@ -92,9 +92,9 @@ def _ways(x, faces, vertex, weight, target, reach):
         length = np.sqrt(r @ r)
         n = np.cross(x[faces[f, 1]] - x[faces[f, 0]], x[faces[f, 2]] - x[faces[f, 0]])
         size = np.sqrt(n @ n)
-        if length > 0.05 * reach:
+        if length > 1e-9 * reach:
             out[i] = -(length + reach) / length * r
-        elif size > 0.0:  # next to its target: past it, across the face
+        elif size > 0.0:  # on its target: past it, across the face
             out[i] = (-reach if n @ r >= 0.0 else reach) / size * n
         else:
             out[i] = 0.0
