@@ -164,6 +164,7 @@ def untangle(
     if isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)) or max_steps < 0:
         raise BadInput(f"max_steps must be a whole number from 0 on, not {max_steps!r}")
     run = _Run(cloths, _rest(cloths, rest), solids, _pins(cloths, pins), "rbf" if method == "auto" else method)
+    run.folds_known = rest is not None
     if layers and len(cloths) > 1:
         run.simulator.respond = in_layers(run.simulator.respond, cloths)
     run.go(max_steps, progress, stop, record)
@@ -209,6 +210,7 @@ class _Run:
         self.start = self.scale * np.concatenate([m.x for m in cloths])
         self.everything = np.concatenate([self.start, *(self.scale * b.x for b in bodies)])
         self.edge = edge
+        self.folds_known = True  # or whether those of tangled cloth are part of the tangle
         self.before = self.report_at(self.start)
         self.history: list[dict] = []
         self.shapes: list[tuple[int, np.ndarray]] = []
@@ -271,7 +273,11 @@ class _Run:
         if report is not None:
             corners = report.mesh.faces[report.path_list.run].ravel()
             tangled = np.concatenate([report.regions.vertex, corners])
-            strength[tangled[tangled < n]] = 0.0
+            tangled = tangled[tangled < n]
+            strength[tangled] = 0.0
+            if not self.folds_known:
+                system = self.simulator.system
+                system.fold[np.isin(system.hinges, tangled).any(axis=1), 1] = 0.0
         self.simulator.anchors = Anchors(self.start, strength * self.simulator.system.mass / STEP**2)
 
     def _rest(self) -> None:
