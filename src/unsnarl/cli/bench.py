@@ -11,12 +11,21 @@ import typer
 EXAMPLES = """\b
 Examples:
   unsnarl bench
-  unsnarl bench check --json check.json"""
+  unsnarl bench check --json check.json
+  unsnarl bench tangles --family closed --family bent_tube --seeds 0:9 --method rbf --save failures"""
 
 BENCHES = {
     "check": "the whole analysis, beside ipctk and pymeshlab, at 100,000 and 1,000,000 triangles",
     "paths": "E's table 1: our times beside the paper's, and growth up to 1,000,000 segments",
     "falling_sheet": "a sheet falls on a sphere, beside Blender and Newton, up to 40,000 vertices",
+    "tangles": "tangled states of many families and seeds, untangled by several methods: how often, how fast",
+}
+_OPTIONS = {
+    "families": "--family",
+    "seeds": "--seeds",
+    "methods": "--method",
+    "max_steps": "--max-steps",
+    "save": "--save",
 }
 
 
@@ -25,7 +34,26 @@ def bench(
     json: Annotated[
         Path | None, typer.Option(metavar="F.json", help="Write the figures as JSON; - for stdout.")
     ] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="tangles: a family of states; by default all of them.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="A:B", help="tangles: seeds A to B, both included; by default 0:49.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(metavar="M", help="tangles: a method; by default rbf, icm and gia+icm.")
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="tangles: steps at most; by default 400.", show_default=False)
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="tangles: keep states that were not untangled in a new folder.")
+    ] = None,
 ) -> int:
+    given = {"families": family, "seeds": seeds, "methods": method, "max_steps": max_steps, "save": save}
+    options = {key: value for key, value in given.items() if value not in (None, [])}
+    if options and name != "tangles":
+        raise typer.BadParameter(f"{_OPTIONS[next(iter(options))]} is an option of `unsnarl bench tangles` only")
     if name is None:
         width = max(map(len, BENCHES))
         typer.echo("\n".join(f"{key:<{width}}  {text}" for key, text in BENCHES.items()))
@@ -33,14 +61,32 @@ def bench(
     if name not in BENCHES:
         raise typer.BadParameter(f"no bench is called {name!r}; there are: {', '.join(BENCHES)}")
 
-    from unsnarl.cli.files import refuse_to_replace, working, write_json
+    from unsnarl.cli.files import portioned, refuse_to_replace, working, write_json
     from unsnarl.jit import announce_compilation
 
-    refuse_to_replace(json, ".json", [])
+    if seeds is not None:
+        options["seeds"] = _seeds(seeds)
+    refuse_to_replace(json, ".json", [save])
     announce_compilation()
-    with working(f"bench {name}"):
-        result = import_module(f"unsnarl.bench.{name}").run()
+    if name == "tangles":
+        from unsnarl.bench import tangles
+
+        with portioned(f"bench {name}") as tell:
+            result = tangles.run(**options, progress=tell)
+    else:
+        with working(f"bench {name}"):
+            result = import_module(f"unsnarl.bench.{name}").run()
     typer.echo(str(result), err=str(json) == "-")
     if json is not None:
         write_json(json, result.to_dict())
     return 0
+
+
+def _seeds(text: str) -> range:
+    """The seeds of A:B."""
+    start, colon, end = text.partition(":")
+    if not colon or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in (start, end)):
+        raise typer.BadParameter(f"--seeds takes A:B with whole numbers, as in 0:9, not {text!r}")
+    if int(end) < int(start):
+        raise typer.BadParameter(f"--seeds {text}: seed {end} comes before seed {start}")
+    return range(int(start), int(end) + 1)

@@ -60,13 +60,20 @@ def read_meshes(paths: list[Path]) -> list:
     from unsnarl.io import read_mesh
 
     meshes = []
-    for k, path in enumerate(paths):
+    for path, name in zip(paths, names_of(paths)):
         with working(f"reading {path}"):
-            mesh = read_mesh(path)
+            meshes.append(read_mesh(path).named(name))
+    return meshes
+
+
+def names_of(paths: list[Path]) -> list[str]:
+    """What messages and reports call meshes that are read from files: see `read_meshes`."""
+    names = []
+    for k, path in enumerate(paths):
         once = sum(other.name == path.name for other in paths) == 1
         again = paths[:k].count(path)
-        meshes.append(mesh.named((path.name if once else str(path)) + (f" ({again + 1})" if again else "")))
-    return meshes
+        names.append((path.name if once else str(path)) + (f" ({again + 1})" if again else ""))
+    return names
 
 
 def refuse_to_replace(target: Path | None, suffix: str, others: list[Path | None]) -> None:

@@ -9,7 +9,7 @@ import sys
 import typer
 
 import unsnarl
-from unsnarl.cli import bench, check, demo, simulate
+from unsnarl.cli import bench, check, demo, simulate, untangle
 from unsnarl.errors import BadInput
 
 UsageError = typer.BadParameter.__base__  # of the click that typer brings along
@@ -42,6 +42,7 @@ def _root(
 
 
 app.command("check", help=check.__doc__, epilog=check.EXAMPLES)(check.check)
+app.command("untangle", help=untangle.__doc__, epilog=untangle.EXAMPLES)(untangle.untangle)
 app.command("simulate", help=simulate.__doc__, epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("demo", help=demo.__doc__, epilog=demo.EXAMPLES)(demo.demo)
 app.command("bench", help=bench.__doc__, epilog=bench.EXAMPLES)(bench.bench)

@@ -25,9 +25,19 @@ def draw_report(report: TangleReport, path: str | Path, *, up: str = "y", size: 
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise BadInput(f"{path}: pictures are written as PNG: name the file *.png")
-    pyvista = offscreen()
-    plotter = pyvista.Plotter(off_screen=True, window_size=size)
+    plotter = offscreen().Plotter(off_screen=True, window_size=size)
     plotter.set_background("white")
+    add_report(plotter, report)
+    _look(plotter, report.mesh.x, up)
+    plotter.enable_anti_aliasing("ssaa")
+    with whole_file(path) as temporary:
+        plotter.screenshot(temporary)
+    plotter.close()
+
+
+def add_report(plotter, report: TangleReport) -> None:
+    """Add the meshes of a report, and where they cross."""
+    pyvista = offscreen()
     crossing = np.zeros(len(report.mesh.faces), dtype=bool)
     crossing[report.crossing_faces] = True
     edges = len(report.mesh.faces) <= 30_000
@@ -54,11 +64,6 @@ def draw_report(report: TangleReport, path: str | Path, *, up: str = "y", size: 
             line_width=8,
             render_lines_as_tubes=True,
         )
-    _look(plotter, report.mesh.x, up)
-    plotter.enable_anti_aliasing("ssaa")
-    with whole_file(path) as temporary:
-        plotter.screenshot(temporary)
-    plotter.close()
 
 
 def offscreen():

@@ -132,6 +132,7 @@ class Simulator:
         self.pulling = Pulling()
         self.rounds, self.halvings = ROUNDS, HALVINGS
         self.anchors: Anchors | None = None
+        self.known: TangleReport | None = None  # what `tangle` says of where it stands, if somebody has asked
         self.scratch = Scratch()
         self.coarse = build_coarse(mesh, self.edge_length)
         self.inverse = None  # of the coarse level, made in the first step of a frame
@@ -153,6 +154,12 @@ class Simulator:
 
     def advance(self) -> Frame:
         """Simulate up to the next frame."""
+        counts, began = self.go_on()
+        self.stats = self._measured(counts, began)
+        return self.frame()
+
+    def go_on(self) -> tuple[dict, float]:
+        """`advance` without looking at what came of it: what it took, and when it began."""
         began = time.perf_counter()
         counts = dict.fromkeys(COUNTED, 0)
         self.inverse = None
@@ -161,8 +168,7 @@ class Simulator:
             t0, t1 = ((self.number + share / steps) / self.scene.fps for share in (k, k + 1))
             self._advance(t0, t1, 0, counts)
         self.number += 1
-        self.stats = self._measured(counts, began)
-        return self.frame()
+        return counts, began
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Everything that the further run depends on, as arrays; after `restore` it goes on bit for bit the same."""
@@ -202,7 +208,8 @@ class Simulator:
         """What the method of untangling does about it; None if there is nothing to be done."""
         if self.respond is None:
             return None
-        report = self.tangle(everything)
+        report, self.known = self.known, None
+        report = report or self.tangle(everything)
         return None if report.clean else self.respond(report, self.pulling.past * self.scene.thickness)
 
     def _with_bodies(self, x: np.ndarray, t: float) -> np.ndarray:

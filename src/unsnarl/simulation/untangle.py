@@ -38,14 +38,15 @@ DENSITY = 0.15  # [kg/m^2]
 FELT = 6.0  # edges that a pull reaches in a step
 STIFF = 1.0  # bending in units of stretching times the square of an edge
 EFFORTS = (
-    Pulling(farthest=1.0),
-    Pulling(strength=400.0, past=2.0, farthest=1.0),
+    Pulling(strength=100.0, most=0.5, past=1.0, farthest=1.0),
+    Pulling(strength=400.0, most=0.5, past=2.0, farthest=1.0),
     Pulling(strength=100.0, most=1.0, past=4.0, farthest=2.0),
 )  # taken in turn
 STALL = 12  # steps without fewer hits, after which the next effort is tried
 HOLD = 0.02  # stiffness of the springs that hold what is not tangled where it was, in units of mass / step^2
 FOLLOW, FOLLOW_STEPS = 1.0, 100  # the same while a clean mesh is drawn to where it should be
-RELAX = 40  # steps, at most, after the last intersection is gone
+TIGHT = 10.0  # times as stiff is the felt, in its plane, while it relaxes
+RELAX = 80  # steps, at most, after the last intersection is gone
 STILL = 2e-3  # mean edges: if nothing moves farther in a step, the cloth is at rest
 LOOSE = Options(tolerance=1e-2, most=100)
 
@@ -263,7 +264,8 @@ class _Run:
             simulator.pulling = EFFORTS[effort]
             self._hold(report)
             self._rest()
-            simulator.advance()
+            simulator.known = report
+            simulator.go_on()
             self.steps += 1
 
     def _hold(self, report: TangleReport | None, hold: float = HOLD) -> None:
@@ -289,12 +291,13 @@ class _Run:
         """Towards the rest shape and where it was; nothing may cross any more."""
         simulator = self.simulator
         simulator.respond, simulator.rounds, simulator.halvings = None, 2, 2
+        simulator.system.membrane[:, :3] *= TIGHT
         self._hold(None, hold)
         for _ in range(steps):
             if stop is not None and stop():
                 return
             self._rest()
-            simulator.advance()
+            simulator.go_on()
             if len(self.report_at(simulator.x).hits):
                 return
             far = np.abs(simulator.x - self.best).max()
