@@ -47,7 +47,7 @@ def test_the_picture_shows_before_and_after(result, tmp_path):
     draw_untangled(result, path, size=(800, 600))
     rgb = np.round(255 * imread(path)[:, :, :3]).astype(int)
     assert rgb.shape == (600, 800, 3)
-    panels, plot = rgb[40:400], rgb[420:]
+    panels, plot = rgb[40:380], rgb[420:]
     red = (panels[..., 0] > 120) & (panels[..., 1] < 90) & (panels[..., 2] < 90)
     assert red[:, :400].sum() > 1000 and red[:, 400:].sum() == 0
     for half in (panels[:, :400], panels[:, 400:]):
