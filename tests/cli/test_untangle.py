@@ -292,6 +292,14 @@ def test_a_frame_that_stays_tangled(sheets, tmp_path, capsys):
     assert content["final_ef_pairs"] == 132 and not content["converged"]
 
 
+def test_a_folder_of_numbered_files_to_a_folder(sheets, tmp_path):
+    whole = joined(sheets)
+    (tmp_path / "shot").mkdir()
+    us.write_frames(tmp_path / "shot" / "c_###.obj", us.Frames(whole, np.stack([whole.x, whole.x])), first=7)
+    assert untangle(tmp_path / "shot", "-o", f"{tmp_path / 'new'}/", "--max-steps", 0) == 1
+    assert names(tmp_path / "new") == names(tmp_path / "shot") == ["c_007.obj", "c_008.obj"]
+
+
 @pytest.fixture
 def hard(tmp_path):
     us.write_mesh(tmp_path / "hard.npz", family("crumpled_sheet", 0).meshes[0])

@@ -344,7 +344,11 @@ def _file_name(path: Path) -> str:
     """The name of a mesh's file, or a pattern for the numbered files in a folder."""
     from unsnarl.io import sequence
 
-    return f"{path.resolve().name}_####{sequence.files(path)[0].suffix}" if path.is_dir() else path.name
+    if not path.is_dir():
+        return path.name
+    first = sequence.files(path)[0]
+    before, digits, after = re.fullmatch(r"(.*?)(\d+)(\D*)", first.stem).groups()
+    return f"{before}{'#' * len(digits) if len(digits) > 1 else '%d'}{after}{first.suffix}"
 
 
 def _first_number(path: Path) -> int:

@@ -47,7 +47,7 @@ HOLD = 0.02  # stiffness of the springs that hold what is not tangled where it w
 FOLLOW, FOLLOW_STEPS = 1.0, 100  # the same while a clean mesh is drawn to where it should be
 TIGHT = 10.0  # times as stiff is the felt, in its plane, while it relaxes
 RELAX = 80  # steps, at most, after the last intersection is gone
-STILL = 2e-3  # mean edges: if nothing moves farther in a step, the cloth is at rest
+STILL = 2e-2  # mean edges: if nothing moves farther in a step, the cloth is at rest
 LOOSE = Options(tolerance=1e-2, most=100)
 
 
