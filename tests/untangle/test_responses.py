@@ -148,8 +148,7 @@ def test_two_sheets_that_cross_at_their_borders_are_pushed_apart_along_the_path(
     two = us.TriMesh(x[:, [2, 1, 0]] + (6.27, 0.4, -4.13), faces)
     report = us.check([one, two])
     assert report.counts == {"BI_BI": 1}
-    of_hit = np.zeros(len(report.hits), np.int64)
-    vertex, _, way = boundary_pulls(report, np.array([0]), of_hit)
+    vertex, _, way = boundary_pulls(report)
     assert len(vertex) == len(report.hits)
     path = report.paths[0]
     along = (path.points[-1] - path.points[0]) / np.linalg.norm(path.points[-1] - path.points[0])

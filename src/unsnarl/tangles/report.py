@@ -130,10 +130,9 @@ class TangleReport:
     @cached_property
     def paths(self) -> list[Path]:
         """The curves along which faces cross; each segment lies on one of them."""
-        at = hit_points(self.mesh, self.hits)
-        return [self._path(i, at) for i in range(len(self.path_list))]
+        return [self._path(i) for i in range(len(self.path_list))]
 
-    def _path(self, i: int, at: np.ndarray) -> Path:
+    def _path(self, i: int) -> Path:
         p = self.path_list
         node = p.node[p.start[i] + i : p.start[i + 1] + i + 1]
         loop = -1 - node[node < 0]
@@ -142,7 +141,7 @@ class TangleReport:
         images = (2 * i, 2 * i + 1)
         return Path(
             kind=KINDS[p.kind[i]],
-            points=np.where((node < 0)[:, None], self.mesh.x[np.maximum(-1 - node, 0)], at[np.maximum(node, 0)]),
+            points=self.node_points[p.start[i] + i : p.start[i + 1] + i + 1],
             closed=bool(p.kind[i] == CLOSED or KINDS[p.kind[i]] == "EIGHT"),
             loop_vertices=loop[np.sort(np.unique(loop, return_index=True)[1])],
             ends=self.mesh.edges[self.hits.edge[ends]],
@@ -168,6 +167,23 @@ class TangleReport:
     def red_green(self) -> RedGreen:
         """D's colours of vertices, edges and faces."""
         return red_and_green(self.mesh, self.hits, self.segment_list, self.regions)
+
+    @cached_property
+    def path_of_hit(self) -> np.ndarray:
+        """(h,) the path that each hit lies on."""
+        p = self.path_list
+        of_node = np.repeat(np.arange(len(p)), np.diff(p.start) + 1)
+        out = np.full(len(self.hits), -1)
+        out[p.node[p.node >= 0]] = of_node[p.node >= 0]
+        return out
+
+    @cached_property
+    def node_points(self) -> np.ndarray:
+        """(s + p, 3) where the nodes of all paths are [m]."""
+        node, at = self.path_list.node, hit_points(self.mesh, self.hits)
+        if len(at) == 0:
+            return np.zeros((0, 3))
+        return np.where((node < 0)[:, None], self.mesh.x[np.maximum(-1 - node, 0)], at[np.maximum(node, 0)])
 
     def part_of_face(self, faces: np.ndarray) -> np.ndarray:
         """The number of the part that each face belongs to."""
@@ -206,11 +222,10 @@ class TangleReport:
 
     def _path_table(self, most: int = 20) -> list[str]:
         """A line for each of the longest paths."""
-        at = hit_points(self.mesh, self.hits)
         longest = np.argsort(-np.diff(self.path_list.start), kind="stable")[:most]
         lines = ["", f"{'path':>6}  {'kind':<7}{'segments':>9}{'length m':>12}   inside vertices"]
         for i in longest:
-            path = self._path(i, at)
+            path = self._path(i)
             inside = " + ".join(f"{len(r):,}" for r, has in zip(path.inside, path.partitions) if has) or "-"
             lines.append(f"{i:>6}  {path.kind:<7}{path.segments:>9,}{path.length:>12.4g}   {inside}")
         if len(self.path_list) > most:

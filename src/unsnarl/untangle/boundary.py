@@ -19,7 +19,6 @@ from unsnarl.jit import kernel
 from unsnarl.mesh import TriMesh
 from unsnarl.tangles.paths import BI_BI
 from unsnarl.tangles.report import TangleReport
-from unsnarl.tangles.segments import hit_points as points_of
 from unsnarl.untangle.icm import hit_points
 from unsnarl.untangle.response import Response, pulls, sheets_around
 
@@ -29,23 +28,19 @@ NEARER = 0.3  # of the length of the path: if no point of it is farther from a b
 
 def respond(report: TangleReport, reach: float) -> Response:
     """Pulls for the BI_BI paths alone."""
-    paths = report.path_list
-    of_hit = np.full(len(report.hits), -1)
-    node_path = np.repeat(np.arange(len(paths)), np.diff(paths.start) + 1)
-    of_hit[paths.node[paths.node >= 0]] = node_path[paths.node >= 0]
-    return pulls([boundary_pulls(report, np.flatnonzero(paths.kind == BI_BI), of_hit)], sheets_around(report))
+    return pulls([boundary_pulls(report)], sheets_around(report))
 
 
-def boundary_pulls(report: TangleReport, which: np.ndarray, of_hit: np.ndarray):
-    """(vertex (k, 5), weight (k, 5), way (k, 3)) at the hits of paths `which`; of_hit : (h,) the path of each hit."""
+def boundary_pulls(report: TangleReport):
+    """(vertex (k, 5), weight (k, 5), way (k, 3)) at the hits of all BI_BI paths."""
     mesh, paths = report.mesh, report.path_list
+    which, of_hit = np.flatnonzero(paths.kind == BI_BI), report.path_of_hit
     chosen = np.isin(of_hit, which)
     vertex, weight = hit_points(report)
     if not chosen.any():
         return vertex[:0], weight[:0], np.zeros((0, 3))
     distance = border_distance(mesh)
-    at = points_of(mesh, report.hits)
-    points = np.where((paths.node < 0)[:, None], mesh.x[np.maximum(-1 - paths.node, 0)], at[np.maximum(paths.node, 0)])
+    points = report.node_points
     first = _edge_on_image_0(paths.start, paths.face, paths.node, report.hits.face)
     way = np.zeros((len(paths), 2, 3))
     _average(which, paths.start, paths.face, paths.node, points, first, mesh.x, mesh.faces, distance, way)

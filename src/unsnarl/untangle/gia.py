@@ -31,12 +31,8 @@ def respond(report: TangleReport, reach: float) -> Response:
 def respond_with_contours(report: TangleReport, reach: float) -> Response:
     """`gia+icm`: A's rules where a path has an inside, contours made shorter elsewhere. [D §2]"""
     attraction = _attraction(report, reach)
-    paths = report.path_list
     inside = np.diff(report.regions.start).reshape(-1, 2).min(axis=1) > 0
-    of_hit = np.zeros(len(report.hits), np.int64)
-    node_path = np.repeat(np.arange(len(paths)), np.diff(paths.start) + 1)
-    of_hit[paths.node[paths.node >= 0]] = node_path[paths.node >= 0]
-    contours = contour_pulls(report, ~inside[of_hit])
+    contours = contour_pulls(report, ~inside[report.path_of_hit])
     return pulls([attraction, contours], sheets_around(report))
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from unsnarl.jit import in_threads, ints, kernel, thread_count
 from unsnarl.tangles.paths import BI_BI
 from unsnarl.tangles.report import TangleReport
-from unsnarl.tangles.segments import hit_points as points_of
 from unsnarl.untangle.boundary import boundary_pulls
 from unsnarl.untangle.icm import contour_pulls, hit_points
 from unsnarl.untangle.patch import grow, locate, put_back, unfold
@@ -38,13 +37,10 @@ def respond(report: TangleReport, reach: float) -> Response:
     way = _ways(report.mesh.x, report.mesh.faces, vertex, weight, target, reach)
     served = np.zeros(len(paths), np.bool_)
     served[image // 2] = True
-    of_hit = np.full(len(report.hits), -1)
-    node_path = np.repeat(np.arange(len(paths)), np.diff(paths.start) + 1)
-    of_hit[paths.node[paths.node >= 0]] = node_path[paths.node >= 0]
     border = paths.kind == BI_BI
     rest = [
-        boundary_pulls(report, np.flatnonzero(border), of_hit),
-        contour_pulls(report, (~served & ~border)[of_hit]),
+        boundary_pulls(report),
+        contour_pulls(report, (~served & ~border)[report.path_of_hit]),
     ]
     other = np.where(paths.images[image // 2] == 1, image, image ^ 1)
     more = np.repeat(other, 3), report.mesh.faces[target].ravel()
@@ -59,8 +55,7 @@ def find_targets(report: TangleReport):
     """
     mesh, hits, p = report.mesh, report.hits, report.path_list
     t = mesh.topology
-    at = points_of(mesh, hits)
-    points = np.where((p.node < 0)[:, None], mesh.x[np.maximum(-1 - p.node, 0)], at[np.maximum(p.node, 0)])
+    points = report.node_points
     _, hit_weight = hit_points(report)
     star_start, star_faces = t.fan_start, t.fan_faces
     count = len(p)
