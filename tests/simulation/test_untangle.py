@@ -9,7 +9,7 @@ import pytest
 import unsnarl as us
 from unsnarl.detect.certify import ipctk_finds_intersections
 from unsnarl.mesh.primitives import box, sheet, sphere
-from unsnarl.scenes.tangles import family
+from unsnarl.scenes.tangles import FAMILIES, family
 from unsnarl.scenes.tangles.canonical import KINDS, canonical
 from unsnarl.simulation.untangle import METHODS
 
@@ -246,3 +246,18 @@ def test_faces_without_area_and_doubled_vertices():
     result = us.untangle([(x, mesh.faces), *((m.x, m.faces) for m in state.meshes[1:])], max_steps=200)
     assert result.converged == us.check(list(result.meshes)).clean
     assert np.isfinite(result.meshes[0].x).all()
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families(name):
+    """Of ten states of each family nine get clean at least, all certified, with nothing changed but positions."""
+    done = 0
+    for seed in range(1000, 1010):
+        state = family(name, seed)
+        result = us.untangle(list(state.meshes), rest=list(state.clean), bodies=list(state.bodies), max_steps=400)
+        done += result.converged
+        assert all((a.faces == b.faces).all() for a, b in zip(result.meshes, state.meshes))
+        if result.converged:
+            certify(result, state.bodies)
+    assert done >= 9
