@@ -20,7 +20,9 @@ DEMOS = {
     "drape": "a scene file, simulated: a sheet over a sphere, as USD, statistics and picture",
     "scenes": "six simulated scenes, drawn into one picture (a minute or two)",
     "wardrobe": "garments sewn from panels and draped on a body: meshes, picture (a minute or two)",
+    "tortured_shirt": "a tangled shirt, simulated with and without untangling: a picture (a minute)",
     "tanglers": "seven ways in which cloth gets tangled: a table of kinds, and a picture (a minute or two)",
+    "tortured_shirt": "a tangled shirt, simulated with untangling and without: a picture, and hits over steps (a minute)",
 }
 
 
@@ -47,7 +49,9 @@ def demo(
         ("drape", _drape),
         ("scenes", _scenes),
         ("wardrobe", _wardrobe),
+        ("tortured_shirt", _tortured_shirt),
         ("tanglers", _tanglers),
+        ("tortured_shirt", _tortured_shirt),
     ):
         if name in (chosen, "all"):
             make(folder)
@@ -214,3 +218,55 @@ def _tanglers(folder: Path, seeds: int = 10) -> None:
     with working("drawing"):
         draw_gallery(reports, picture, up="y")
     typer.echo(f"of {seeds} seeds each; hits: the median\npicture: {picture}")
+
+
+def _tortured_shirt(folder: Path) -> None:
+    from unsnarl.cli.files import working
+    from unsnarl.scenes import tortured_shirt as scene
+    from unsnarl.show.side_by_side import draw_side_by_side
+    from unsnarl.tangles.check import check
+
+    with working("torturing a shirt, and simulating it twice"):
+        runs = scene.check()
+        shirt = scene.build().cloths[0].mesh
+        reports = [check(shirt.moved(x)) for x in (shirt.x, runs["auto"].x, runs["none"].x)]
+    captions = [
+        f"tortured: {len(reports[0].hits)} edges through faces",
+        f"{scene.WITH} steps with untangling: {len(reports[1].hits)}",
+        f"{scene.WITHOUT} steps without: {len(reports[2].hits)}",
+    ]
+    picture = folder / "tortured_shirt.png"
+    draw_side_by_side(reports, captions, picture)
+    typer.echo("\n".join([*captions, f"free after {runs['auto'].free} steps", f"picture: {picture}"]))
+
+
+def _tortured_shirt(folder: Path) -> None:
+    from unsnarl.cli.files import counting, working
+    from unsnarl.io.whole import whole_file
+    from unsnarl.scenes import tortured_shirt
+    from unsnarl.show.side_by_side import draw_side_by_side
+    from unsnarl.tangles.check import check
+
+    picture, table = folder / "tortured_shirt.png", folder / "tortured_shirt.txt"
+    with working("torturing a shirt"):
+        shirt, _ = tortured_shirt.tortured()
+    steps = {"auto": tortured_shirt.WITH, "none": tortured_shirt.WITHOUT}
+    runs = {}
+    for method, count in steps.items():
+        with counting("with untangling" if method == "auto" else "without", count) as step:
+            runs[method] = tortured_shirt.run(tortured_shirt.build(untangle=method, steps=count), step)
+    reports = {
+        "tortured": check(shirt),
+        f"{steps['auto']} steps with untangling": check(shirt.moved(runs["auto"].x)),
+        f"{steps['none']} steps without": check(shirt.moved(runs["none"].x)),
+    }
+    titles = [f"{title}: {len(report.hits)} hits" for title, report in reports.items()]
+    with working("drawing"):
+        draw_side_by_side(dict(zip(titles, reports.values())), picture)
+    with whole_file(table) as temporary:
+        temporary.write_text(tortured_shirt.table(runs), encoding="utf-8")
+    free = runs["auto"].free
+    typer.echo(f"{reports['tortured']}\n")
+    typer.echo("with untangling " + ("it is not free" if free is None else f"it is free after {free} steps"), nl=False)
+    typer.echo(f" ({runs['auto'].seconds:.1f} s for {steps['auto']}), without, {runs['none'].hits[-1]} hits are left")
+    typer.echo(f"picture: {picture}\nhits:    {table}")

@@ -62,9 +62,9 @@ class Pulling:
     farthest : mean edges that anything moves in a step while something is tangled, at most; None: as far as it goes
     """
 
-    strength: float = 100.0
-    most: float = 0.5
-    past: float = 1.0
+    strength: float = 3000.0
+    most: float = 0.3
+    past: float = 2.0
     farthest: float | None = None
 
 
