@@ -22,7 +22,6 @@ DEMOS = {
     "wardrobe": "garments sewn from panels and draped on a body: meshes, picture (a minute or two)",
     "tortured_shirt": "a tangled shirt, simulated with and without untangling: a picture (a minute)",
     "tanglers": "seven ways in which cloth gets tangled: a table of kinds, and a picture (a minute or two)",
-    "tortured_shirt": "a tangled shirt, simulated with untangling and without: a picture, and hits over steps (a minute)",
 }
 
 
@@ -51,7 +50,6 @@ def demo(
         ("wardrobe", _wardrobe),
         ("tortured_shirt", _tortured_shirt),
         ("tanglers", _tanglers),
-        ("tortured_shirt", _tortured_shirt),
     ):
         if name in (chosen, "all"):
             make(folder)
@@ -236,37 +234,5 @@ def _tortured_shirt(folder: Path) -> None:
         f"{scene.WITHOUT} steps without: {len(reports[2].hits)}",
     ]
     picture = folder / "tortured_shirt.png"
-    draw_side_by_side(reports, captions, picture)
+    draw_side_by_side(dict(zip(captions, reports)), picture)
     typer.echo("\n".join([*captions, f"free after {runs['auto'].free} steps", f"picture: {picture}"]))
-
-
-def _tortured_shirt(folder: Path) -> None:
-    from unsnarl.cli.files import counting, working
-    from unsnarl.io.whole import whole_file
-    from unsnarl.scenes import tortured_shirt
-    from unsnarl.show.side_by_side import draw_side_by_side
-    from unsnarl.tangles.check import check
-
-    picture, table = folder / "tortured_shirt.png", folder / "tortured_shirt.txt"
-    with working("torturing a shirt"):
-        shirt, _ = tortured_shirt.tortured()
-    steps = {"auto": tortured_shirt.WITH, "none": tortured_shirt.WITHOUT}
-    runs = {}
-    for method, count in steps.items():
-        with counting("with untangling" if method == "auto" else "without", count) as step:
-            runs[method] = tortured_shirt.run(tortured_shirt.build(untangle=method, steps=count), step)
-    reports = {
-        "tortured": check(shirt),
-        f"{steps['auto']} steps with untangling": check(shirt.moved(runs["auto"].x)),
-        f"{steps['none']} steps without": check(shirt.moved(runs["none"].x)),
-    }
-    titles = [f"{title}: {len(report.hits)} hits" for title, report in reports.items()]
-    with working("drawing"):
-        draw_side_by_side(dict(zip(titles, reports.values())), picture)
-    with whole_file(table) as temporary:
-        temporary.write_text(tortured_shirt.table(runs), encoding="utf-8")
-    free = runs["auto"].free
-    typer.echo(f"{reports['tortured']}\n")
-    typer.echo("with untangling " + ("it is not free" if free is None else f"it is free after {free} steps"), nl=False)
-    typer.echo(f" ({runs['auto'].seconds:.1f} s for {steps['auto']}), without, {runs['none'].hits[-1]} hits are left")
-    typer.echo(f"picture: {picture}\nhits:    {table}")
