@@ -62,7 +62,7 @@ class Pulling:
     farthest : mean edges that anything moves in a step while something is tangled, at most; None: as far as it goes
     """
 
-    strength: float = 3000.0
+    strength: float = 10_000.0
     most: float = 0.3
     past: float = 2.0
     farthest: float | None = None
@@ -249,9 +249,10 @@ class Simulator:
         moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
 
         answer = self._answer(everything)
+        share = 0.5**depth  # of a step, so that halving one does not double the speed of what is pulled
         pulls = no_couplings(n)
         if answer is not None:
-            most = self.pulling.most * float(self.edge_length.mean())
+            most = share * self.pulling.most * float(self.edge_length.mean())
             pulls = answer.couplings(moving, h, self.inverse_mass, n, self.pulling.strength, most)
         holding = scene.resolver != "none"
         linear = near = None
@@ -298,7 +299,7 @@ class Simulator:
             if not np.isfinite(v1).all():
                 raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
             if answer is not None and self.pulling.farthest is not None:
-                v1 = _no_farther(v1, self.pulling.farthest * float(self.edge_length.mean()) / h)
+                v1 = _no_farther(v1, share * self.pulling.farthest * float(self.edge_length.mean()) / h)
             x1, pull = x + h * v1, (v1 - v) / h
             x1[self.pinned] = pins
             if not holding:
