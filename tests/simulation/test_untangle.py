@@ -261,3 +261,11 @@ def test_families(name):
         if result.converged:
             certify(result, state.bodies)
     assert done >= 9
+
+
+def test_edges_are_compared_with_the_rest_mesh_that_was_given():
+    state = canonical("closed", 14)
+    bare = [us.TriMesh(m.x, m.faces) for m in state.meshes]
+    rest = [us.TriMesh(1.5 * m.x, m.faces) for m in state.clean]
+    figures = us.untangle(bare, rest=rest, max_steps=0).to_dict()
+    assert 0.2 < figures["edge_change"]["mean"] < 0.5

@@ -9,11 +9,12 @@ from unsnarl.scenes.tangles.canonical import canonical
 from unsnarl.tangles.report import TangleReport
 from unsnarl.untangle import RESPONSES, gia, icm, rbf
 from unsnarl.untangle.boundary import border_distance, boundary_pulls
-from unsnarl.untangle.response import Response, Sheets, nothing, pulls, sheets_around
+from unsnarl.untangle.response import Response, Sheets, pulls, sheets_around
 
 KINDS = ("closed", "eight", "ll", "bli", "cross", "bb_ii", "bi_bi")
 STATES = [*((kind, 3) for kind in KINDS), ("fold_and_press", 2)]
 REACH = 1e-3
+NOTHING = Sheets(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, bool))
 
 
 def report_on(name: str, seed: int) -> TangleReport:
@@ -48,7 +49,7 @@ def test_pulls_keep_momentum_and_angular_momentum(name, seed, method):
 
 def test_pulls_reach_their_way_in_a_step_if_nothing_holds_them():
     vertex, weight = np.array([[0, 1, 2, 3]], np.int32), np.array([[1.0, -0.5, -0.25, -0.25]])
-    answer = pulls([(vertex, weight, np.array([[0.0, 0.0, 3e-3]]))], nothing().sheets)
+    answer = pulls([(vertex, weight, np.array([[0.0, 0.0, 3e-3]]))], NOTHING)
     h, mass = 0.02, np.full(5, 1e-4)
     for most, moved in ((1.0, 3e-3), (1e-3, 1e-3)):
         c = answer.couplings(np.zeros((5, 3)), h, 1 / mass, 5, 1e9, most)
@@ -61,7 +62,7 @@ def test_pulls_reach_their_way_in_a_step_if_nothing_holds_them():
 def test_what_cannot_be_moved_is_not():
     vertex, weight = np.array([[0, 1, 2, 3]], np.int32), np.array([[1.0, -0.5, -0.25, -0.25]])
     way = np.array([[1e-3, 0.0, 0.0]])
-    answer = pulls([(vertex, weight, way)], nothing().sheets)
+    answer = pulls([(vertex, weight, way)], NOTHING)
     body = answer.couplings(np.zeros((4, 3)), 0.02, np.array([1e4, 0, 0, 0]), 1, 10.0, 1.0)
     assert body.vertex.max() == 0 and body.weight[0].tolist() == [1, 0, 0, 0, 0, 0]
     assert len(answer.couplings(np.zeros((4, 3)), 0.02, np.zeros(4), 4, 10.0, 1.0).vertex) == 0
@@ -179,7 +180,7 @@ def test_what_may_cross_is_what_belongs_to_two_parts_of_one_path():
             first, second = set(parts[2 * p]), set(parts[2 * p] if one[p] else parts[2 * p + 1])
             expected = expected or (a <= first and b <= second) or (a <= second and b <= first)
         assert may == expected
-    assert not Sheets(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, bool)).cross(kind, vertex).any()
+    assert not NOTHING.cross(kind, vertex).any()
 
 
 def test_parts_are_what_is_inside_and_one_ring_around_the_path():

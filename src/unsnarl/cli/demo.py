@@ -220,6 +220,7 @@ def _tanglers(folder: Path, seeds: int = 10) -> None:
 
 def _tortured_shirt(folder: Path) -> None:
     from unsnarl.cli.files import working
+    from unsnarl.io.whole import whole_file
     from unsnarl.scenes import tortured_shirt as scene
     from unsnarl.show.side_by_side import draw_side_by_side
     from unsnarl.tangles.check import check
@@ -235,4 +236,8 @@ def _tortured_shirt(folder: Path) -> None:
     ]
     picture = folder / "tortured_shirt.png"
     draw_side_by_side(dict(zip(captions, reports)), picture)
-    typer.echo("\n".join([*captions, f"free after {runs['auto'].free} steps", f"picture: {picture}"]))
+    hits = folder / "tortured_shirt.txt"
+    with whole_file(hits) as temporary:
+        temporary.write_text(scene.table(runs), encoding="utf-8")
+    lines = [*captions, f"free after {runs['auto'].free} steps", f"hits over steps: {hits}", f"picture: {picture}"]
+    typer.echo("\n".join(lines))

@@ -4,7 +4,7 @@ Solves S A S y = S (b - A z), dv = y + z, where S filters out the constrained di
 in them. [Baraff and Witkin 1998 §5; Ascher and Boxerman 2003]
 
 A = diag(D) + W + sum_c w_c w_c^T (x) G_c: 3x3 blocks D on the diagonal (masses, drag), the block-CSR matrix W of
-`assembly` (already weighted by the time step), and couplings of up to four particles each, which change from step to
+`assembly` (already weighted by the time step), and couplings of up to six particles each, which change from step to
 step and so have no place in the pattern. The preconditioner is the inverse of the filtered diagonal blocks, and for
 large meshes a coarse level (`dynamics.coarse`).
 

@@ -10,6 +10,7 @@ from unsnarl.mesh import TriMesh
 from unsnarl.simulation.scene import Scene
 from unsnarl.simulation.simulate import Frame, simulate
 from unsnarl.tangles.check import check
+from unsnarl.tangles.report import TangleReport
 
 
 def assert_one_path(kind: str, meshes: list[TriMesh]) -> None:
@@ -24,7 +25,7 @@ def clean_frames(scene: Scene) -> Iterator[Frame]:
         cloths = [cloth.mesh.moved(state.x) for cloth, state in zip(scene.cloths, frame.states)]
         report = check(cloths, bodies=[body.mesh.moved(body.at(frame.t)) for body in scene.bodies])
         assert report.clean, f"{scene.name}, frame {frame.number}: {len(report.hits)} edges cross faces"
-        assert not _judge_disagrees(report), f"{scene.name}, frame {frame.number}: ipctk finds an intersection"
+        assert not judge_disagrees(report), f"{scene.name}, frame {frame.number}: ipctk finds an intersection"
         yield frame
 
 
@@ -34,7 +35,8 @@ def stretches(mesh: TriMesh, x: np.ndarray) -> np.ndarray:
     return now / before
 
 
-def _judge_disagrees(report) -> bool:
+def judge_disagrees(report: TangleReport) -> bool:
+    """Whether ipctk, if it is there, finds an intersection."""
     try:
         import ipctk  # noqa: F401
     except ImportError:

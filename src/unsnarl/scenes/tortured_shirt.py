@@ -14,12 +14,11 @@ from functools import cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from unsnarl.errors import BadInput
 from unsnarl.mesh import TriMesh
+from unsnarl.scenes.claims import judge_disagrees
 from unsnarl.simulation.scene import Cloth, Scene
 from unsnarl.simulation.simulate import Simulator
 from unsnarl.tangles.check import check as find
-from unsnarl.tangles.report import TangleReport
 from unsnarl.wardrobe.dress import Dressed, dress
 from unsnarl.wardrobe.tanglers.state import let_go
 
@@ -124,18 +123,11 @@ def check(vertices: int = 1_000, *, steps: tuple[int, int] = (WITH, WITHOUT)) ->
     assert with_it.free is not None, f"of {len(start.hits)} hits {with_it.hits[-1]} are left after {steps[0]} steps"
     end = find(scene.cloths[0].mesh.moved(with_it.x))
     assert end.clean, f"{len(end.hits)} edges cross faces"
-    assert not _judged_tangled(end), "ipctk finds an intersection"
+    assert not judge_disagrees(end), "ipctk finds an intersection"
     assert max(with_it.fastest) < FASTEST, f"cloth is thrown about, at up to {max(with_it.fastest):.1f} m/s"
     left = find(end.mesh.moved(without.x))
     assert not left.clean, "it got free without untangling"
     return runs
-
-
-def _judged_tangled(report: TangleReport) -> bool:
-    try:
-        return report.second_opinion()["intersections"]
-    except BadInput:  # ipctk is not installed
-        return False
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from unsnarl.io.whole import whole_file
-from unsnarl.show.picture import BODY, CLOTH, CROSSING, offscreen
+from unsnarl.show.picture import add_report, offscreen
 from unsnarl.show.stills import BACK
 from unsnarl.tangles.report import TangleReport
 
@@ -28,7 +28,7 @@ def draw_side_by_side(
     for column, (title, report) in enumerate(reports.items()):
         plotter.subplot(0, column)
         plotter.set_background("white", top=BACK)
-        _draw(pyvista, plotter, report)
+        add_report(plotter, report)
         plotter.add_text(title, position="upper_edge", font_size=10, color="black")
         at = centre + far * away / np.linalg.norm(away)
         plotter.camera_position = [tuple(at), tuple(centre), tuple(np.eye(3)["xyz".index(up)])]
@@ -37,17 +37,3 @@ def draw_side_by_side(
     with whole_file(path) as temporary:
         plotter.screenshot(temporary)
     plotter.close()
-
-
-def _draw(pyvista, plotter, report: TangleReport) -> None:
-    crossing = np.zeros(len(report.mesh.faces), dtype=bool)
-    crossing[report.crossing_faces] = True
-    cloths = 0
-    for part in report.parts:
-        colour = BODY if part.body else CLOTH[cloths % len(CLOTH)]
-        cloths += not part.body
-        here = np.arange(part.first_face, part.first_face + part.faces)
-        for faces, shade in ((here[~crossing[here]], colour), (here[crossing[here]], CROSSING)):
-            if len(faces):
-                surface = pyvista.PolyData.from_regular_faces(report.mesh.x, report.mesh.faces[faces])
-                plotter.add_mesh(surface, color=shade, show_edges=True, edge_opacity=0.15, ambient=0.25, diffuse=0.75)

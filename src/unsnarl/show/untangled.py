@@ -43,7 +43,7 @@ def draw_untangled(result: Untangled, path: str | Path, *, size: tuple[int, int]
     cloths = np.concatenate([result.before.mesh.x[:n], result.report.mesh.x[:n]])
     figure = figure_class(figsize=(width / 100, height / 100), dpi=100, facecolor="white")
     for k, (when, report) in enumerate((("before", result.before), ("after", result.report))):
-        still = rendered(report, cloths, (width // 2, tall))
+        still = _rendered(report, cloths, (width // 2, tall))
         panel = figure.add_axes((0.5 * k, 0.95 - tall / height, 0.5, tall / height))
         panel.imshow(still, interpolation="none", aspect="auto")
         panel.axis("off")
@@ -56,7 +56,7 @@ def draw_untangled(result: Untangled, path: str | Path, *, size: tuple[int, int]
         figure.savefig(temporary, dpi=100)
 
 
-def rendered(report: TangleReport, x: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _rendered(report: TangleReport, x: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """(height, width, 3): what a report is about, seen from where all points x (n, 3) are in view."""
     plotter = offscreen().Plotter(off_screen=True, window_size=size)
     plotter.set_background("white")

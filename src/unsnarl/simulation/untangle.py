@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from unsnarl.detect.edge_face import find_hits
 from unsnarl.dynamics.implicit import Options
+from unsnarl.dynamics.system import rest_lengths
 from unsnarl.energies.materials import Material
 from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
@@ -56,6 +58,7 @@ class Untangled:
     """What came of untangling.
 
     meshes    : the meshes, moved; nothing else about them is changed
+    rest      : in the shape that they should have
     converged : whether the exact test finds no intersection, of cloths with themselves, each other and bodies
     method    : how
     steps     : that it took, without those of relaxing
@@ -68,6 +71,7 @@ class Untangled:
     """
 
     meshes: tuple[TriMesh, ...]
+    rest: tuple[TriMesh, ...]
     converged: bool
     method: str
     steps: int
@@ -98,7 +102,7 @@ class Untangled:
             "final_ef_pairs": len(self.report.hits),
             "history": self.history,
             "displacement": _spread(np.linalg.norm(x1 - x0, axis=1) / diagonal),
-            "edge_change": _spread(np.concatenate([_edge_change(m) for m in self.meshes])),
+            "edge_change": _spread(np.concatenate([_edge_change(m, r) for m, r in zip(self.meshes, self.rest)])),
             "flipped_faces": sum(_flipped(m, x0[a : a + len(m.x)]) for m, a in zip(self.meshes, self._first())),
             "certified": self.certified,
             "seconds": self.seconds,
@@ -164,7 +168,7 @@ def untangle(
         raise BadInput(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)) or max_steps < 0:
         raise BadInput(f"max_steps must be a whole number from 0 on, not {max_steps!r}")
-    run = _Run(cloths, _rest(cloths, rest), solids, _pins(cloths, pins), "rbf" if method == "auto" else method)
+    run = _Run(cloths, _rest(cloths, rest), solids, _pins(cloths, pins), method)
     run.folds_known = rest is not None
     if layers and len(cloths) > 1:
         run.simulator.respond = in_layers(run.simulator.respond, cloths)
@@ -174,6 +178,7 @@ def untangle(
     report = run.report_at(run.best)
     return Untangled(
         meshes=tuple(run.moved()),
+        rest=tuple(run.rest),
         converged=report.clean,
         method=method,
         steps=run.steps,
@@ -190,9 +195,8 @@ class _Run:
     """A quasi-static run. Positions are scaled in here, and in their own units outside."""
 
     def __init__(self, cloths: list[TriMesh], rest: list[TriMesh], bodies: list[TriMesh], pins, method: str):
-        self.cloths, self.bodies = cloths, bodies
-        edges = np.concatenate([_lengths_at_rest(m).ravel() for m in rest])
-        edge = float(edges.mean()) or 1.0
+        self.cloths, self.rest, self.bodies = cloths, rest, bodies
+        edge = float(np.concatenate([_sides(m) for m in rest]).mean()) or 1.0
         self.scale = 2.0 ** np.round(np.log2(SIZE / edge))
         edge *= self.scale
         stretch = FELT**2 * edge**2 * DENSITY / STEP**2
@@ -223,10 +227,7 @@ class _Run:
 
     def report_at(self, x: np.ndarray) -> TangleReport:
         """What is tangled at x (n, 3), in the meshes' own units."""
-        return self.analyse_moved(np.concatenate([x / self.scale, *(b.x for b in self.bodies)]))
-
-    def analyse_moved(self, everything: np.ndarray) -> TangleReport:
-        return self.simulator.tangle(everything)
+        return self.simulator.tangle(np.concatenate([x / self.scale, *(b.x for b in self.bodies)]))
 
     def moved(self) -> list[TriMesh]:
         x = self.best / self.scale
@@ -298,7 +299,8 @@ class _Run:
                 return
             self._rest()
             simulator.go_on()
-            if len(self.report_at(simulator.x).hits):
+            self.everything[: len(self.start)] = simulator.x
+            if len(find_hits(simulator.surfaces.mesh, self.everything, simulator.surfaces.bvh)):
                 return
             far = np.abs(simulator.x - self.best).max()
             self.best = simulator.x.copy()
@@ -320,24 +322,23 @@ def _entry(step: int, report: TangleReport, cloth: int) -> dict:
 def _scaled(mesh: TriMesh, scale: float) -> TriMesh:
     rest = scale * mesh.rest
     area = np.abs(np.linalg.det(rest))
-    edge = scale * float(_lengths_at_rest(mesh).mean())
+    edge = scale * float(_sides(mesh).mean())
     flat = area <= 1e-8 * edge**2  # no shape to keep: a small one
     rest[flat] = 0.1 * edge * np.array([[1.0, 0.5], [0.0, 0.75**0.5]])
     return mesh.moved(scale * mesh.x).with_rest(rest)
 
 
-def _lengths_at_rest(mesh: TriMesh) -> np.ndarray:
-    """(m, 3) of the sides of each face at rest, from corner to corner [m]."""
-    a, b = mesh.rest[:, :, 0], mesh.rest[:, :, 1]
-    return np.sqrt((np.stack([a, b - a, b], axis=1) ** 2).sum(axis=2))
+def _sides(mesh: TriMesh) -> np.ndarray:
+    """(3 m,) lengths of the sides of each face at rest [m]."""
+    return rest_lengths(mesh)[mesh.face_edges].ravel()
 
 
-def _edge_change(mesh: TriMesh) -> np.ndarray:
+def _edge_change(mesh: TriMesh, rest: TriMesh) -> np.ndarray:
     """(3 m,) how much longer or shorter each side of each face is than at rest, as a share of that."""
     p = mesh.x[mesh.faces]
-    now = np.linalg.norm(p - np.roll(p, -1, axis=1), axis=2)
-    rest = _lengths_at_rest(mesh)
-    return (np.abs(now - rest) / np.maximum(rest, 1e-12 * max(rest.max(), 1e-300))).ravel()
+    now = np.linalg.norm(p - np.roll(p, -1, axis=1), axis=2).ravel()
+    wanted = _sides(rest)
+    return np.abs(now - wanted) / np.maximum(wanted, 1e-12 * max(wanted.max(), 1e-300))
 
 
 def _flipped(mesh: TriMesh, before: np.ndarray) -> int:
@@ -451,6 +452,6 @@ def _follow(last: TriMesh, mesh: TriMesh, rest, bodies, pins, method, progress, 
     if progress is not None:
         progress(history[-1])
     return Untangled(
-        tuple(run.moved()), report.clean, method, 1, history, report, run.before, _second_opinion(report),
-        seconds=time.perf_counter() - began,
+        tuple(run.moved()), tuple(run.rest), report.clean, method, 1, history, report, run.before,
+        _second_opinion(report), seconds=time.perf_counter() - began,
     )  # fmt: skip

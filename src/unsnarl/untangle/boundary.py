@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from unsnarl.dynamics.system import rest_lengths
 from unsnarl.jit import kernel
 from unsnarl.mesh import TriMesh
 from unsnarl.tangles.paths import BI_BI
@@ -56,13 +57,9 @@ def boundary_pulls(report: TangleReport):
 def border_distance(mesh: TriMesh) -> np.ndarray:
     """(n,) [m] along edges at rest from each vertex to the nearest border; infinite where there is none."""
     t = mesh.topology
-    rest = mesh.rest
-    sides = np.stack([rest[:, :, 0], rest[:, :, 1] - rest[:, :, 0], rest[:, :, 1]], axis=1)
-    length = np.zeros(len(t.edges))
-    length[mesh.face_edges] = np.sqrt((sides**2).sum(axis=2))
     border = np.zeros(len(mesh.x), np.bool_)
     border[mesh.edges[mesh.boundary_edges]] = True
-    return _distance(border, t.edges, t.star_start, t.star_edges, length)
+    return _distance(border, t.edges, t.star_start, t.star_edges, rest_lengths(mesh))
 
 
 @kernel

@@ -27,6 +27,8 @@ def respond(report: TangleReport, reach: float) -> Response:
 def contour_pulls(report: TangleReport, of_hit: np.ndarray | None = None):
     """(vertex (k, 5), weight (k, 5), way (k, 3)): edges along G, at the hits where `of_hit` (h,) bool holds."""
     mesh, hits, segments = report.mesh, report.hits, report.segment_list
+    if of_hit is not None and not of_hit.any():
+        return np.zeros((0, 5), np.int32), np.zeros((0, 5)), np.zeros((0, 3))
     gradient = _gradients(
         mesh.x, mesh.edges, mesh.faces, hits.edge, hits.face, segments.hits,
         segment_points(mesh, hits, segments), STEEP,

@@ -23,14 +23,13 @@ OPEN = 0.5  # a surface whose normals add up to more than this share of its area
 
 
 def in_layers(
-    respond: Callable[[TangleReport, float], Response], rest: list[TriMesh]
+    respond: Callable[[TangleReport, float], Response], layers: list[TriMesh]
 ) -> Callable[[TangleReport, float], Response]:
-    """The method `respond`, but between cloths by their order. rest : the cloths in the shape they should have."""
-    faces = [m.faces for m in rest]
+    """The method `respond`, but between cloths by their order. layers : the cloths, wherever they are."""
 
     def both(report: TangleReport, reach: float) -> Response:
         part = np.searchsorted([p.first_vertex for p in report.parts], np.arange(len(report.mesh.x)), side="right") - 1
-        cloths = len(faces)
+        cloths = len(layers)
         answer = respond(report, reach)
         first = part[answer.vertex[:, 0]]
         other = np.where(answer.weight < 0, part[answer.vertex], -1).max(axis=1)
@@ -39,7 +38,7 @@ def in_layers(
         sheets = [answer.sheets]
         for outer in range(1, cloths):
             for inner in range(outer):
-                found = _wrong_side(report, inner, outer, faces, reach)
+                found = _wrong_side(report, inner, outer, layers[inner], reach)
                 rows.append(found[:3])
                 sheets.append(found[3])
         return pulls(rows, _joined(sheets))
@@ -47,10 +46,10 @@ def in_layers(
     return both
 
 
-def _wrong_side(report: TangleReport, inner: int, outer: int, faces, reach: float):
+def _wrong_side(report: TangleReport, inner: int, outer: int, layer: TriMesh, reach: float):
     """Pulls for what is on the wrong side of a layer, as (vertex (k, 4), weight (k, 4), way (k, 3), sheets)."""
     a, b = report.parts[inner], report.parts[outer]
-    below = TriMesh(report.mesh.x[a.first_vertex : a.first_vertex + a.vertices], faces[inner])
+    below = layer.moved(report.mesh.x[a.first_vertex : a.first_vertex + a.vertices])
     points = report.mesh.x[b.first_vertex : b.first_vertex + b.vertices]
     edge = float(np.linalg.norm(np.diff(below.x[below.edges], axis=1), axis=2).mean())
     bvh, normals = build_bvh(below.x, below.faces), pseudo_normals(below, below.x)

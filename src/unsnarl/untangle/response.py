@@ -8,6 +8,7 @@ collision handling, those and no others. [E §5.2]
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,10 +34,12 @@ class Sheets:
 
     def cross(self, kind: np.ndarray, vertex: np.ndarray) -> np.ndarray:
         """(k,) bool, the pairs of features, as in `Collisions` and `Proximity`, that belong to two such parts."""
-        if not len(self.one):
-            return np.zeros(len(kind), np.bool_)
-        n = int(max(self.vertex.max(initial=-1), vertex.max(initial=-1))) + 1
-        return _cross(kind, vertex, *_by_vertex(self.start, self.vertex, n), self.one)
+        return _cross(kind, vertex, *self._parts, self.one)
+
+    @cached_property
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """The parts that each vertex is in, up to the last that is in one: start, part."""
+        return _by_vertex(self.start, self.vertex, int(self.vertex.max(initial=-1)) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +68,6 @@ class Response:
         """
         rows = _springs(self.vertex, self.weight, self.way, v, h, inverse_mass, cloth, float(strength), float(most))
         return couple(cloth, *rows)
-
-
-def nothing(paths: int = 0) -> Response:
-    """No pulls, and nothing may cross."""
-    none = Sheets(np.zeros(2 * paths + 1, np.int32), np.zeros(0, np.int32), np.zeros(paths, np.bool_))
-    return Response(np.zeros((0, WIDTH), np.int32), np.zeros((0, WIDTH)), np.zeros((0, 3)), none)
 
 
 def pulls(parts, sheets: Sheets) -> Response:
@@ -159,6 +156,8 @@ def _by_vertex(start, vertex, n):
 def _in(begin, part, v, p):
     """Whether vertex v is in part p."""
     found = False
+    if v + 1 >= begin.shape[0]:
+        return found
     for i in range(begin[v], begin[v + 1]):
         found = found or part[i] == p
     return found
@@ -170,6 +169,8 @@ def _cross(kind, vertex, begin, part, one):
     for row in range(kind.shape[0]):
         split = 1 if kind[row] == 0 else 2  # the first feature has so many vertices
         v = vertex[row, 0]
+        if v + 1 >= begin.shape[0]:
+            continue
         for i in range(begin[v], begin[v + 1]):
             p = part[i]
             other = p if one[p // 2] else p ^ 1
