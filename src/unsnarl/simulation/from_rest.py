@@ -1,0 +1,387 @@
+"""`from_rest`: from a clean state of the same cloth back towards the input, without letting anything in.
+
+The net under everything: it does not ask what is tangled, nor how. It looks for a way from the input to a clean state,
+through anything: the cloth is let go, in steps, until nothing crosses, and else laid out in its rest shape, or, where
+that is not clean either, deflated. Then it comes back along this way, now with collisions: springs draw every vertex
+to where it was in the state before, and a step after which the exact test finds anything is undone. What was not
+tangled gets back to where it was; what was tangled ends beside what is in its way. So the result is clean whenever a
+clean state is known, by construction.
+
+Pinned vertices are drawn to their pins like the others, only more strongly, and put there exactly where nothing is in
+the way; else they stay as near to them as they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import splu
+
+from unsnarl.detect.edge_face import find_hits
+from unsnarl.detect.sweep import find_collisions
+from unsnarl.mesh import TriMesh
+from unsnarl.simulation.quasi_static import STEP, STILL, TIGHT, Run, entry_of
+from unsnarl.simulation.simulate import SEPARATION, Anchors
+
+FREE = 40  # steps in which the cloth is let go, at most
+DRAW = 10.0  # stiffness of the springs that draw along the way, in units of mass / step^2
+WEAK = 0.3  # the same where the input is tangled
+PIN = 100.0  # the same at pins
+HOLD = 1.0  # the same of what was not tangled, in the end
+BACK = 40  # states of a way at which the cloth is drawn back, at most
+SETTLE = 60  # steps at the end, at most, until nothing moves
+TRIES = 3  # of a step, each with springs a tenth as stiff
+BLENDS = (0.25, 0.5, 0.75, 1.0)  # shares of the way from where the cloth was let go to a placed clean shape
+APART = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # diagonals by which cloths are tried to be moved apart
+SMOOTH = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)  # implicit steps that deflate
+LEAST = 0.25  # share of its extent at the beginning that what is deflated keeps in each direction
+
+
+def from_rest(
+    run: Run,
+    max_steps: int,
+    progress: Callable[[dict], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+    record: int = 0,
+) -> bool:
+    """Untangle a run by going to a clean state and back; whether one was found: then `run.best` is clean.
+
+    The history goes on with the states on the way back, the first of which is the clean state. If there is none,
+    `run.best` stays what it is.
+    """
+    told = _Told(run, progress, record)
+    if not run.history:
+        told.tell(run.start, len(run.before.hits))
+        run.best, run.best_hits = run.start.copy(), len(run.before.hits)
+    if run.best_hits == 0:
+        return True
+    if run.steps >= max_steps or (stop is not None and stop()):
+        return False
+    way = clean_start(run, stop)
+    if way is None:
+        return False
+    run.best, run.best_hits = way[-1].copy(), 0
+    run.steps += 1
+    told.tell(run.best, 0)
+    draw_back(run, way, max_steps, stop, told.tell)
+    return True
+
+
+class _Told:
+    """Keeps the history of a run, and some shapes."""
+
+    def __init__(self, run: Run, progress, record: int):
+        self.run, self.progress, self.record, self.every = run, progress, record, 1
+
+    def tell(self, x: np.ndarray, hits: int) -> None:
+        run = self.run
+        entry = entry_of(run.steps, run.before, len(x)) if hits else dict.fromkeys(_KEYS, 0) | {"step": run.steps}
+        run.history.append(entry)
+        if self.record and run.steps % self.every == 0:
+            run.shapes.append((run.steps, x / run.scale))
+            if len(run.shapes) >= 2 * self.record:
+                run.shapes, self.every = run.shapes[::2], 2 * self.every
+        if self.progress is not None:
+            self.progress(entry)
+
+
+_KEYS = ("step", "ef_pairs", "paths", "red_vertices")
+
+
+# --- back ---
+
+
+def draw_back(
+    run: Run,
+    way: Sequence[np.ndarray],
+    max_steps: int,
+    stop: Callable[[], bool] | None = None,
+    tell: Callable[[np.ndarray, int], None] | None = None,
+) -> None:
+    """Draw the cloth from the last state of a way, which is clean, to the first; `run.best` is where it gets.
+
+    way : states (n, 3), scaled as in the run
+    """
+    simulator = run.simulator
+    tangled = _tangled(run)
+    with _gently(run, tangled):
+        pins, mobility = simulator.pinned, simulator.inverse_mass
+        simulator.pinned, simulator.inverse_mass = pins[:0], mobility.copy()
+        simulator.inverse_mass[pins] = 1.0 / simulator.system.mass[pins]
+        simulator.x = run.best = way[-1].copy()
+
+        def step(target: np.ndarray, hold: float, weak: float) -> bool:
+            strength = np.full(len(target), hold)
+            strength[tangled] = weak
+            strength[pins] = PIN
+            if not _step(run, target, strength):
+                return False
+            run.steps += 1
+            if tell is not None:
+                tell(run.best, 0)
+            return True
+
+        def over() -> bool:
+            return run.steps >= max_steps or (stop is not None and stop())
+
+        for target in _some(way[-2::-1], BACK):
+            if over():
+                break
+            step(target, DRAW, WEAK)
+        for _ in range(SETTLE):
+            before = run.best
+            if over() or not step(way[0], HOLD, 0.0) or np.abs(run.best - before).max() < STILL * run.edge:
+                break
+        simulator.pinned, simulator.inverse_mass = pins, mobility
+        if len(pins):
+            _pin(run, way[0])
+
+
+def _step(run: Run, target: np.ndarray, strength: np.ndarray) -> bool:
+    """A step from rest towards a target (n, 3), by springs in units of mass / step^2 (n,); whether there was one.
+
+    If it lets anything in, it is undone, and made again with weaker springs.
+    """
+    simulator = run.simulator
+    for again in range(TRIES):
+        run._rest()
+        simulator.anchors = Anchors(target, 0.1**again * strength * simulator.system.mass / STEP**2)
+        simulator.go_on()
+        if _is_clean(run, simulator.x):
+            run.best = simulator.x.copy()
+            return True
+        simulator.x = run.best.copy()
+    return False
+
+
+def _pin(run: Run, target: np.ndarray) -> None:
+    """Put pinned vertices at their pins, if nothing is in the way."""
+    simulator = run.simulator
+    x = run.best.copy()
+    x[simulator.pinned] = target[simulator.pinned]
+    before, after = (np.concatenate([some, run.everything[len(x) :]]) for some in (run.best, x))
+    separation = SEPARATION * simulator.scene.thickness
+    if _is_clean(run, x) and not len(find_collisions(simulator.surfaces, before, after, separation, let_go=True)):
+        run.best = x
+
+
+def _some(states: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
+    """At most so many of the states, evenly, the last one among them."""
+    if len(states) <= most:
+        return list(states)
+    return [states[k] for k in np.unique(np.linspace(0, len(states) - 1, most).round().astype(int))]
+
+
+def _tangled(run: Run) -> np.ndarray:
+    """(k,) the vertices that are tangled in the input."""
+    report = run.before
+    corners = report.mesh.faces[report.path_list.run].ravel()
+    tangled = np.unique(np.concatenate([report.regions.vertex, corners]))
+    return tangled[tangled < len(run.start)]
+
+
+@contextmanager
+def _gently(run: Run, tangled: np.ndarray) -> Iterator[None]:
+    """The simulator as it has to be to let nothing in."""
+    simulator = run.simulator
+    system, scene, respond = simulator.system, simulator.scene, simulator.respond
+    membrane, fold = system.membrane.copy(), system.fold.copy()
+    simulator.respond, simulator.known, simulator.rounds, simulator.halvings = None, None, 2, 2
+    system.membrane[:, :3] *= TIGHT
+    if not run.folds_known:
+        system.fold[np.isin(system.hinges, tangled).any(axis=1), 1] = 0.0
+    try:
+        yield
+    finally:
+        system.membrane[...], system.fold[...] = membrane, fold
+        simulator.scene, simulator.respond = scene, respond
+
+
+def _is_clean(run: Run, x: np.ndarray) -> bool:
+    """Whether nothing crosses anything where the cloths are at x (n, 3), scaled."""
+    run.everything[: len(x)] = x
+    return len(find_hits(run.simulator.surfaces.mesh, run.everything, run.simulator.surfaces.bvh)) == 0
+
+
+# --- there ---
+
+
+def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.ndarray] | None:
+    """A way from the input to a clean state: states (n, 3), scaled as in the run, of which only the last is clean.
+
+    First the cloths are let go, through anything but bodies, which takes them towards their rest shapes. What then is
+    still not clean is laid out: each cloth in its rest shape where it is, all of them by one rigid motion, all as
+    given, or moved apart. A cloth whose rest shape is not clean in itself is deflated. None: nothing of that is clean.
+    """
+    way = [run.start.copy()]
+    for x in _let_go(run):
+        way.append(x)
+        if _is_clean(run, x):
+            return way
+        if stop is not None and stop():
+            return None
+    shapes, deflating = [], []
+    for mesh, rest, own in zip(run.cloths, run.rest, _parts(run)):
+        x = run.scale * rest.x
+        if len(find_hits(rest, x)) == 0:
+            shapes.append(x)
+            deflating.append([])
+            continue
+        states = _deflated(mesh, way[0][own])
+        if states is None:
+            return None
+        shapes.append(states[-1])
+        deflating.append(states)
+    for placed in _placements(run, way, shapes, deflating):
+        if _is_clean(run, placed[-1]):
+            blend = [(1.0 - s) * way[-1] + s * placed[-1] for s in BLENDS]
+            return way + (placed if len(placed) > 1 else _until_clean(run, blend))
+    return None
+
+
+def _until_clean(run: Run, states: list[np.ndarray]) -> list[np.ndarray]:
+    """The states up to the first that is clean."""
+    for k, x in enumerate(states):
+        if _is_clean(run, x):
+            return states[: k + 1]
+    return states
+
+
+def _let_go(run: Run) -> Iterator[np.ndarray]:
+    """States of the cloths as they take their rest shapes, through each other."""
+    simulator = run.simulator
+    with _gently(run, _tangled(run)):
+        simulator.scene = replace(simulator.scene, resolver="none")
+        simulator.halvings = 0
+        simulator.x = run.start.copy()
+        simulator.anchors = None
+        for _ in range(FREE):
+            before = simulator.x
+            run._rest()
+            simulator.go_on()
+            yield simulator.x.copy()
+            if np.abs(simulator.x - before).max() < STILL * run.edge:
+                return
+
+
+def _parts(run: Run) -> list[slice]:
+    """The vertices of each cloth."""
+    ends = np.cumsum([0] + [len(m.x) for m in run.cloths])
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _placements(run: Run, way, shapes, deflating) -> Iterator[list[np.ndarray]]:
+    """States that end with the clean shapes laid out, in the order in which they are tried."""
+    parts, bodies = _parts(run), run.everything[len(run.start) :]
+    weight = np.ones(len(run.start))
+    weight[_tangled(run)] = 0.1
+    if any(deflating):  # along which they get there, where they are
+        count = max(map(len, deflating))
+        states = []
+        for k in range(count):
+            each = [
+                _aligned(s, way[-1][own], weight[own]) if not d else d[min(k, len(d) - 1)]
+                for s, d, own in zip(shapes, deflating, parts)
+            ]
+            states.append(np.concatenate(each))
+        yield states
+        aligned = states[-1]
+    else:
+        states = []
+        aligned = np.concatenate([_aligned(s, way[-1][own], weight[own]) for s, own in zip(shapes, parts)])
+        yield [aligned]
+        given = np.concatenate(shapes)
+        yield [_aligned(given, way[0], weight)]
+        yield [given]
+    for x in _apart(run, aligned, bodies):
+        yield [*states, x]
+
+
+def _aligned(shape: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The shape (n, 3) moved rigidly to a target (n, 3); what does not fit counts less and less."""
+    w = weight
+    for _ in range(10):
+        a, b = (w @ x / w.sum() for x in (shape, target))
+        u, _, vt = np.linalg.svd((w[:, None] * (target - b)).T @ (shape - a))
+        turn = u @ np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt)) or 1.0]) @ vt
+        placed = (shape - a) @ turn.T + b
+        off = ((placed - target) ** 2).sum(axis=1)
+        w = weight / (1.0 + off / (np.median(off) + 1e-12 * off.max() + 1e-300))
+    return placed
+
+
+def _apart(run: Run, x: np.ndarray, bodies: np.ndarray) -> Iterator[np.ndarray]:
+    """The cloths moved apart and off the bodies: a bit in some direction, and at last beside each other's boxes."""
+    parts = _parts(run)
+    middles = [x[own].mean(axis=0) for own in parts] + ([bodies.mean(axis=0)] if len(bodies) else [])
+    middle = np.mean(middles, axis=0)
+    size = np.linalg.norm(np.ptp(x, axis=0))
+    ways = [np.stack([m - middle for m in middles[: len(parts)]])]  # as they lie already
+    along = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][::-1]  # least extent first
+    rank = np.arange(len(parts)) - (0.0 if len(bodies) else 0.5 * (len(parts) - 1))
+    for direction in along:
+        ordered = np.argsort(np.argsort([m @ direction for m in middles[: len(parts)]]))
+        for order in (ordered, ordered[::-1]):
+            ways.append(np.outer(rank[order] + (1.0 if len(bodies) else 0.0), direction))
+            ways.append(-ways[-1])
+    for far in APART:
+        for w in ways:
+            longest = np.linalg.norm(w, axis=1).max()
+            if longest > 1e-9 * size:
+                out = x.copy()
+                for own, shift in zip(parts, w):
+                    out[own] += far * size * shift / longest
+                yield out
+    out, taken = x.copy(), ([bodies] if len(bodies) else [])
+    for own in parts:
+        if taken:
+            others = np.concatenate(taken)
+            room = np.stack([others.max(axis=0) - out[own].min(axis=0), out[own].max(axis=0) - others.min(axis=0)])
+            side, axis = np.unravel_index(room.argmin(), room.shape)
+            out[own, axis] += (1.0 if side == 0 else -1.0) * max(0.0, room[side, axis] + 0.05 * size)
+        taken.append(out[own])
+    yield out
+
+
+# --- deflating ---
+
+
+def _deflated(mesh: TriMesh, x: np.ndarray) -> list[np.ndarray] | None:
+    """States of a cloth (n, 3) that is smoothed and kept as large as it is, up to the first that is clean in itself.
+
+    As large in all directions together first, then also in each of the three in which its points lie: what is smoothed
+    becomes flat, or a line.
+    """
+    for least in (0.0, LEAST, 1.0):
+        states = []
+        for state in _smoothed(mesh, x, least):
+            states.append(state)
+            if len(find_hits(mesh, state)) == 0:
+                return states
+    return None
+
+
+def _smoothed(mesh: TriMesh, x: np.ndarray, least: float) -> Iterator[np.ndarray]:
+    n = len(x)
+    a, b = mesh.edges.T
+    beside = csr_array((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(n, n))
+    degree = beside.sum(axis=1)
+    middle = x.mean(axis=0)
+    laplacian = csr_array((degree, (np.arange(n), np.arange(n))), shape=(n, n)) - beside
+    extent = np.linalg.svd(x - middle, compute_uv=False)
+    size = np.linalg.norm(extent)
+    y = x - middle
+    for step in SMOOTH:
+        y = splu((eye_array(n) + step * laplacian).tocsc()).solve(np.ascontiguousarray(y))
+        y -= y.mean(axis=0)
+        u, s, vt = np.linalg.svd(y, full_matrices=False)
+        s = s * size / max(np.linalg.norm(s), 1e-300)
+        if least:
+            s = np.maximum(s, least * extent)
+        y = np.ascontiguousarray((u * s) @ vt)
+        yield y + middle
