@@ -24,17 +24,23 @@ from scipy.sparse.linalg import splu
 
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.sweep import find_collisions
+from unsnarl.dynamics.system import fold_angles
 from unsnarl.mesh import TriMesh
 from unsnarl.simulation.quasi_static import STEP, STILL, TIGHT, Run, entry_of
 from unsnarl.simulation.simulate import SEPARATION, Anchors
 
 FREE = 40  # steps in which the cloth is let go, at most
-DRAW = 10.0  # stiffness of the springs that draw along the way, in units of mass / step^2
+DRAW = 1.0  # stiffness of the springs that draw along the way, in units of mass / step^2
 WEAK = 0.3  # the same where the input is tangled
 PIN = 100.0  # the same at pins
 HOLD = 1.0  # the same of what was not tangled, in the end
+LOOSE = 0.3 # the same of what was tangled, in the end
+BENT = True
+FAR = 4.0  # mean edges: from farther away, springs do not draw more
+CALM = 0.03  # mean edges (root mean square): if nothing moves farther in a step, that is enough
+STRIDE = 1.0 # mean edges
 BACK = 40  # states of a way at which the cloth is drawn back, at most
-SETTLE = 60  # steps at the end, at most, until nothing moves
+SETTLE = 40  # steps at the end, at most, until nothing moves
 TRIES = 3  # of a step, each with springs a tenth as stiff
 BLENDS = (0.25, 0.5, 0.75, 1.0)  # shares of the way from where the cloth was let go to a placed clean shape
 APART = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # diagonals by which cloths are tried to be moved apart
@@ -110,6 +116,10 @@ def draw_back(
     simulator = run.simulator
     tangled = _tangled(run)
     with _gently(run, tangled):
+        system = simulator.system
+        if BENT:
+            as_it_was = ~np.isin(system.hinges, tangled if BENT != 2 else tangled[:0]).any(axis=1)
+            system.fold[as_it_was, 1] = fold_angles(way[0], system.hinges)[as_it_was]
         pins, mobility = simulator.pinned, simulator.inverse_mass
         simulator.pinned, simulator.inverse_mass = pins[:0], mobility.copy()
         simulator.inverse_mass[pins] = 1.0 / simulator.system.mass[pins]
@@ -129,13 +139,13 @@ def draw_back(
         def over() -> bool:
             return run.steps >= max_steps or (stop is not None and stop())
 
-        for target in _some(way[-2::-1], BACK):
+        for target in _some(run, way):
             if over():
                 break
             step(target, DRAW, WEAK)
         for _ in range(SETTLE):
             before = run.best
-            if over() or not step(way[0], HOLD, 0.0) or np.abs(run.best - before).max() < STILL * run.edge:
+            if over() or not step(way[0], HOLD, LOOSE) or np.sqrt(((run.best - before)**2).sum(axis=1).mean()) < CALM * run.edge:
                 break
         simulator.pinned, simulator.inverse_mass = pins, mobility
         if len(pins):
@@ -148,6 +158,9 @@ def _step(run: Run, target: np.ndarray, strength: np.ndarray) -> bool:
     If it lets anything in, it is undone, and made again with weaker springs.
     """
     simulator = run.simulator
+    way = target - run.best
+    far = np.sqrt((way**2).sum(axis=1, keepdims=True))
+    target = run.best + way * np.minimum(1.0, FAR * run.edge / np.maximum(far, 1e-300))
     for again in range(TRIES):
         run._rest()
         simulator.anchors = Anchors(target, 0.1**again * strength * simulator.system.mass / STEP**2)
@@ -170,11 +183,19 @@ def _pin(run: Run, target: np.ndarray) -> None:
         run.best = x
 
 
-def _some(states: Sequence[np.ndarray], most: int) -> list[np.ndarray]:
-    """At most so many of the states, evenly, the last one among them."""
-    if len(states) <= most:
-        return list(states)
-    return [states[k] for k in np.unique(np.linspace(0, len(states) - 1, most).round().astype(int))]
+def _some(run: Run, way: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """States to draw the cloth to, one after the other: those of a way from its end, about as far from each other."""
+    back = way[::-1]
+    moves = [np.sqrt(((b - a) ** 2).sum(axis=1).max()) for a, b in pairwise(back)]
+    far = np.concatenate([[0.0], np.cumsum(moves)])
+    count = int(np.clip(np.ceil(far[-1] / (STRIDE * run.edge)), 1, BACK))
+    at = np.linspace(0.0, far[-1], count + 1)[1:]
+    out = []
+    for s in at:
+        k = min(int(np.searchsorted(far, s)), len(back) - 1)
+        share = (s - far[k - 1]) / max(far[k] - far[k - 1], 1e-300)
+        out.append(back[k - 1] + min(share, 1.0) * (back[k] - back[k - 1]))
+    return out
 
 
 def _tangled(run: Run) -> np.ndarray:
