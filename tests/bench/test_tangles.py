@@ -151,8 +151,9 @@ def test_other_topology_and_other_verdicts_are_counted_and_kept(monkeypatch, tmp
     def false(meshes, **options) -> Untangled:
         result = true(meshes, **options)
         turned = [us.TriMesh(m.x, m.faces[::-1], uv=m.uv, face_uv=m.face_uv) for m in result.meshes]
-        values = {key: getattr(result, key) for key in ("method", "steps", "history", "report", "before")}
-        return Untangled(tuple(turned), True, certified={"by": "a judge", "intersections": True}, **values)
+        values = {key: getattr(result, key) for key in ("rest", "method", "steps", "history", "report", "before")}
+        values |= {"converged": True, "certified": {"by": "a judge", "intersections": True}}
+        return Untangled(tuple(turned), **values)
 
     monkeypatch.setattr(tangles, "untangle", false)
     (row,) = tangles.run(["explode"], [0], ["rbf"], max_steps=0, save=tmp_path, workers=1).rows

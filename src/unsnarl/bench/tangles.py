@@ -8,23 +8,18 @@ seconds do not depend on how many there are.
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from unsnarl.bench.result import BenchResult
+from unsnarl.bench.workers import worked_on
 from unsnarl.errors import BadInput
 from unsnarl.io import write_mesh
-from unsnarl.io.whole import remove_unfinished, whole_file
-from unsnarl.jit import thread_count, use_threads
+from unsnarl.io.whole import whole_file
+from unsnarl.jit import thread_count
 from unsnarl.mesh import TriMesh
 from unsnarl.scenes.tangles import FAMILIES, Tangled, family
 from unsnarl.scenes.tangles.canonical import canonical
@@ -88,7 +83,7 @@ def run(
     folder = None if save is None else _empty_folder(Path(save))
     jobs = [(name, seed, methods, int(max_steps), folder) for name in families for seed in seeds]
     runs: dict[tuple[str, int], list[dict]] = {}
-    for name, seed, found in _worked_on(jobs, min(workers, len(jobs))):
+    for name, seed, found in worked_on(_work, jobs, min(workers, len(jobs)), partial(_warm_up, methods)):
         runs[name, seed] = found
         if progress is not None:
             progress(f"{name} {seed}", len(runs) / len(jobs))
@@ -148,76 +143,23 @@ def _empty_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-# --- states, in several processes ---
-
-
-def _worked_on(jobs: list[tuple], workers: int):
-    """Yields (family, seed, a dict for each method) for each job, in the order in which they are done."""
-    methods = jobs[0][2]
-    _warm_up(methods)  # and kernels are compiled, once
-    if workers == 1:
-        for job in jobs:
-            yield _work(job)
-        return
-    fresh = multiprocessing.get_context("spawn")  # a copy of this process could not use threads that it has begun
-    with ProcessPoolExecutor(workers, fresh, _begin, (methods,)) as pool:
-        futures = [pool.submit(_work, job) for job in jobs]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _begin(methods: list[str]) -> None:
-    """At the start of a process: it ends when it is interrupted, and when the one that started it does."""
-
-    def leave(*_) -> None:
-        remove_unfinished()
-        os._exit(1)
-
-    def follow() -> None:
-        multiprocessing.parent_process().join()
-        leave()
-
-    signal.signal(signal.SIGINT, leave)
-    threading.Thread(target=follow, daemon=True).start()
-    _warm_up(methods)
-
-
-@contextmanager
-def _one_thread():
-    before = os.environ.get("UNSNARL_THREADS")
-    os.environ["UNSNARL_THREADS"] = "1"
-    try:
-        use_threads()
-        with threadpool_limits(1):
-            yield
-    finally:
-        if before is None:
-            del os.environ["UNSNARL_THREADS"]
-        else:
-            os.environ["UNSNARL_THREADS"] = before
-        use_threads()
+# --- one state ---
 
 
 def _warm_up(methods: list[str]) -> None:
-    """Load the kernels, so that it does not count."""
     state = canonical("closed", 12)
-    with _one_thread():
-        for method in methods:
-            untangle(state.meshes, rest=state.clean, method=method, max_steps=20)
+    for method in methods:
+        untangle(state.meshes, rest=state.clean, method=method, max_steps=20)
 
 
 def _work(job: tuple) -> tuple[str, int, list[dict]]:
     """All methods on one state."""
     name, seed, methods, max_steps, folder = job
-    with _one_thread():
-        try:
-            state = family(name, seed)
-        except Exception as error:  # one state less is better than a bench that ends after hours
-            return name, seed, [_failed(error) for _ in methods]
-        return name, seed, [_try(state, method, max_steps, folder) for method in methods]
+    try:
+        state = family(name, seed)
+    except Exception as error:  # one state less is better than a bench that ends after hours
+        return name, seed, [_failed(error) for _ in methods]
+    return name, seed, [_try(state, method, max_steps, folder) for method in methods]
 
 
 def _try(state: Tangled, method: str, max_steps: int, folder: Path | None) -> dict:

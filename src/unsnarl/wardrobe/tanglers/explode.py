@@ -36,8 +36,12 @@ def handkerchief() -> TriMesh:
 
 def draw(rng: np.random.Generator) -> Tangled:
     """The handkerchief with its middle, 3 to 21 cm around, exploded within 2 to 20 cm."""
+    return exploded(rng, rng.uniform(0.03, 0.21), rng.uniform(0.02, 0.2))
+
+
+def exploded(rng: np.random.Generator, radius: float, reach: float) -> Tangled:
+    """The handkerchief with all vertices within a radius of its middle [m] put into a ball of radius `reach` [m]."""
     flat = handkerchief()
-    radius, reach = rng.uniform(0.03, 0.21), rng.uniform(0.02, 0.2)
     moved = np.flatnonzero(np.linalg.norm(flat.x, axis=1) < radius)
     r, phi, psi = (rng.uniform(a, b, len(moved)) for a, b in ((0, reach), (0, 2 * np.pi), (-np.pi, np.pi)))
     x = flat.x.copy()

@@ -86,7 +86,7 @@ def let_go(
             break
     bodies = tuple(b.mesh.moved(b.at(frame.t)) for b in scene.bodies)
     return Tangled(
-        meshes=tuple(c.mesh.moved(_outside(state.x, bodies)) for c, state in zip(scene.cloths, frame.states)),
+        meshes=tuple(c.mesh.moved(outside(state.x, bodies)) for c, state in zip(scene.cloths, frame.states)),
         clean=tuple(c.mesh for c in dressed.cloths),
         materials=tuple(c.material for c in dressed.cloths),
         bodies=bodies,
@@ -94,7 +94,7 @@ def let_go(
     )
 
 
-def _outside(x: np.ndarray, bodies: Sequence[TriMesh]) -> np.ndarray:
+def outside(x: np.ndarray, bodies: Sequence[TriMesh]) -> np.ndarray:
     """Positions x (n, 3) with those that are inside a body put on its surface, half the gap above it."""
     for body in bodies:
         s, reach = solid(body, 0.0), np.full(len(x), DEEP)
