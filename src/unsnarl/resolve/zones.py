@@ -48,7 +48,7 @@ class Resolved:
 
 def resolve(
     on: Surfaces, x0, x1, inverse_mass, friction: np.ndarray, separation: float, gap: float, found=None,
-    may_cross: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    held: Callable[[Collisions, np.ndarray], Collisions] | None = None,
 ) -> Resolved:  # fmt: skip
     """Change x1 (n, 3) so that nothing collides on the way from x0 (n, 3).
 
@@ -57,13 +57,13 @@ def resolve(
     separation   : [m] nearest that features may come
     gap          : [m] at which impulses stop what approaches
     found        : the collisions, from `find_collisions` with this separation, if they are known
-    may_cross    : which pairs of features, given their kind (k,) and vertices (k, 4), may pass through each other
+    held         : of collisions on the way to x1, those that have to be stopped; by default all
     """
     x1 = x1.copy()
 
     def find(changed=None) -> Collisions:
         some = find_collisions(on, x0, x1, separation, changed, let_go=True)
-        return some if may_cross is None else some.only(~may_cross(some.kind, some.vertex))
+        return some if held is None else held(some, x1)
 
     found = find() if found is None else found
     result = Resolved(x1, collisions=len(found))

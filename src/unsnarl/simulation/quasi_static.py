@@ -21,7 +21,9 @@ from unsnarl.energies.materials import Material
 from unsnarl.mesh import TriMesh
 from unsnarl.simulation.scene import Body, Cloth, Scene
 from unsnarl.simulation.simulate import Anchors, Pulling, Simulator
+from unsnarl.tangles.colours import inside
 from unsnarl.tangles.report import TangleReport
+from unsnarl.untangle.uv import UvPulls
 
 SIZE = 0.02  # [m], about the mean edge while meshes are worked on
 STEP = 0.02  # [s]
@@ -95,7 +97,8 @@ class Run:
         while True:
             report = self.analyse(simulator.x)
             hits = len(report.hits)
-            entry = entry_of(self.steps, report, len(simulator.x))
+            red = simulator.respond.see(report).vertices if isinstance(simulator.respond, UvPulls) else None
+            entry = entry_of(self.steps, report, len(simulator.x), red)
             self.history.append(entry)
             if hits < self.best_hits:
                 self.best, self.best_hits = simulator.x.copy(), hits
@@ -159,14 +162,14 @@ class Run:
                 return
 
 
-def entry_of(step: int, report: TangleReport, cloth: int) -> dict:
-    """A line of the history; red are the vertices inside of some path, of the `cloth` first ones."""
-    red = np.unique(report.regions.vertex)
+def entry_of(step: int, report: TangleReport, cloth: int, red: np.ndarray | None = None) -> dict:
+    """A line of the history; of the `cloth` first vertices red are those inside of some path, or `red` (n,) bool."""
+    red = inside(report.mesh, report.regions) if red is None else red
     return {
         "step": step,
         "ef_pairs": len(report.hits),
         "paths": len(report.path_list),
-        "red_vertices": int((red < cloth).sum()),
+        "red_vertices": int(red[:cloth].sum()),
     }
 
 

@@ -16,10 +16,10 @@ from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
 from unsnarl.jit import floats, ints
 from unsnarl.mesh import TriMesh, as_mesh
-from unsnarl.untangle import RESPONSES
+from unsnarl.untangle import METHODS as UNTANGLING
 
 RESOLVERS = ("zones", "none")
-METHODS = ("none", "auto", *RESPONSES)  # of untangling while simulating
+METHODS = ("none", *UNTANGLING)  # of untangling while simulating
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.proximity import find_proximity
 from unsnarl.detect.sweep import find_collisions
+from unsnarl.dynamics.assembly import shape_gradients
 from unsnarl.dynamics.coarse import build_coarse, coarse_inverse
 from unsnarl.dynamics.implicit import Options, Outside, implicit_step, linearise
 from unsnarl.dynamics.pcg import joined, no_couplings
@@ -33,6 +34,7 @@ from unsnarl.simulation.scene import Scene, between_frames
 from unsnarl.tangles.check import analyse, parts_of
 from unsnarl.tangles.report import TangleReport
 from unsnarl.untangle import AUTO, RESPONSES
+from unsnarl.untangle.uv import UvPulls
 from unsnarl.untangle.response import Response
 
 SEPARATION = 0.1  # share of the thickness that nothing comes nearer than
@@ -128,7 +130,8 @@ class Simulator:
         self.thickness[self.stitches.pairs] *= SEAM
         self.edge_length = rest_lengths(mesh)
         self.parts = parts_of([*cloths, *bodies], len(cloths))
-        self.respond = RESPONSES.get(AUTO if scene.untangle == "auto" else scene.untangle)
+        self.respond = self.method(scene.untangle)
+        self.own_shapes = True  # of the faces at rest, not ones that a method has given them
         self.pulling = Pulling()
         self.rounds, self.halvings = ROUNDS, HALVINGS
         self.anchors: Anchors | None = None
@@ -170,10 +173,18 @@ class Simulator:
         self.number += 1
         return counts, began
 
+    def method(self, name: str):
+        """The method of untangling of this name, ready to be asked; None for "none"."""
+        name = AUTO if name == "auto" else name
+        if name != "uv":
+            return RESPONSES.get(name)
+        return UvPulls([c.mesh for c in self.scene.cloths], len(self.inverse_mass), self.inverse_mass == 0.0)
+
     def snapshot(self) -> dict[str, np.ndarray]:
         """Everything that the further run depends on, as arrays; after `restore` it goes on bit for bit the same."""
         keep = {key: getattr(self, key).copy() for key in _CARRIED}
-        return {"number": np.int64(self.number), **keep}
+        more = self.respond.snapshot() if isinstance(self.respond, UvPulls) else {}
+        return {"number": np.int64(self.number), **keep, **more}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         for key in _CARRIED:
@@ -181,6 +192,8 @@ class Simulator:
             if value.shape != now.shape or value.dtype != now.dtype:
                 raise BadInput(f"the checkpoint's {key} is {value.dtype} {value.shape}, not {now.dtype} {now.shape}")
             setattr(self, key, np.ascontiguousarray(value))
+        if isinstance(self.respond, UvPulls):
+            self.respond.restore(arrays)
         self.number = int(arrays["number"])
         self.stats = self._measured({}, time.perf_counter())
 
@@ -249,6 +262,14 @@ class Simulator:
         moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
 
         answer = self._answer(everything)
+        self._take_shapes(None if answer is None else answer.rest)
+        separation, held = SEPARATION * scene.thickness, None
+        if answer is not None:
+            least, separation = separation, max(separation, answer.sheets.apart)
+
+            def held(found, x1):
+                return answer.sheets.held(found, everything, x1, least)
+
         share = 0.5**depth  # of a step, so that halving one does not double the speed of what is pulled
         pulls = no_couplings(n)
         if answer is not None:
@@ -305,9 +326,9 @@ class Simulator:
             if not holding:
                 break
             expected = self._with_bodies(x1, t1)
-            found = find_collisions(self.surfaces, everything, expected, SEPARATION * scene.thickness, let_go=True)
-            if answer is not None:
-                found = found.only(~answer.sheets.cross(found.kind, found.vertex))
+            found = find_collisions(self.surfaces, everything, expected, separation, let_go=True)
+            if held is not None:
+                found = held(found, expected)
             press = _along(impulse, normal)
             pulled = (press < 0.0) & np.any([t.on & t.ahead for t in touches], axis=0) if touches else spared
             trouble = len(found) + int(pulled.sum())
@@ -319,8 +340,8 @@ class Simulator:
             raise StepFailed
         if holding:
             done = resolve(
-                self.surfaces, everything, expected, self.inverse_mass, self.friction, SEPARATION * scene.thickness,
-                GAP * scene.thickness, found, None if answer is None else answer.sheets.cross,
+                self.surfaces, everything, expected, self.inverse_mass, self.friction, separation,
+                max(GAP * scene.thickness, separation), found, held,
             )  # fmt: skip
             if depth < min(STUCK if done.stuck else HALVINGS, self.halvings) and (
                 not done.clean or _tears(x, done.x1, system.mesh.edges, self.edge_length)
@@ -343,6 +364,14 @@ class Simulator:
         counts["contacts"] += 0 if near is None else len(near)
         counts["solves"] += again + 1
         counts["touching"] += int(on.sum())
+
+    def _take_shapes(self, rest: np.ndarray | None) -> None:
+        """Have the faces these shapes at rest (m, 2, 2) [m], with the masses that they had; None: their own."""
+        if rest is None and self.own_shapes:
+            return
+        self.own_shapes = rest is None
+        shape, area = shape_gradients(self.system.mesh.rest if rest is None else rest)
+        self.system.shape[...], self.system.area[...] = shape, area
 
     def _pins(self, t: float) -> np.ndarray:
         """(p, 3) where the pins are at time t."""

@@ -64,10 +64,15 @@ def colour_vertices(mesh: TriMesh, paths: Paths, regions: Regions) -> Colours:
     return Colours(start, path[order], colour[order])
 
 
-def red_and_green(mesh: TriMesh, hits: Hits, segments: Segments, regions: Regions) -> RedGreen:
-    """D's colours of every vertex, edge and face."""
+def inside(mesh: TriMesh, regions: Regions) -> np.ndarray:
+    """(n,) bool, the vertices inside of some path."""
     vertices = np.zeros(len(mesh.x), dtype=bool)
     vertices[regions.vertex] = True
+    return vertices
+
+
+def red_and_green(mesh: TriMesh, hits: Hits, segments: Segments, vertices: np.ndarray) -> RedGreen:
+    """D's colours of every vertex, edge and face. vertices : (n,) bool, the red ones"""
     ends = vertices[mesh.edges]
     edges = ends.any(axis=1)
     edges[hits.edge] = True

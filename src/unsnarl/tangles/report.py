@@ -11,7 +11,7 @@ import numpy as np
 from unsnarl.detect.certify import ipctk_finds_intersections
 from unsnarl.detect.edge_face import Hits
 from unsnarl.mesh import TriMesh
-from unsnarl.tangles.colours import Colours, RedGreen, colour_vertices, red_and_green
+from unsnarl.tangles.colours import Colours, RedGreen, colour_vertices, inside, red_and_green
 from unsnarl.tangles.paths import CLOSED, KINDS, Paths
 from unsnarl.tangles.regions import Regions
 from unsnarl.tangles.segments import Segments, hit_points, segment_points
@@ -166,7 +166,7 @@ class TangleReport:
     @cached_property
     def red_green(self) -> RedGreen:
         """D's colours of vertices, edges and faces."""
-        return red_and_green(self.mesh, self.hits, self.segment_list, self.regions)
+        return red_and_green(self.mesh, self.hits, self.segment_list, inside(self.mesh, self.regions))
 
     @cached_property
     def path_of_hit(self) -> np.ndarray:

@@ -13,4 +13,5 @@ RESPONSES = {
     "gia+icm": gia.respond_with_contours,
     "boundary": boundary.respond,
 }
+METHODS = ("auto", *RESPONSES, "uv")  # those that work while simulating
 AUTO = "rbf"  # what "auto" stands for while simulating

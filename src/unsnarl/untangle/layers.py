@@ -8,6 +8,7 @@ itself, and with bodies, are left to the method that is asked.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from unsnarl.detect.nearest import nearest, pseudo_normals
 from unsnarl.jit import ints
 from unsnarl.mesh import TriMesh
 from unsnarl.tangles.report import TangleReport
-from unsnarl.untangle.response import Response, Sheets, pulls
+from unsnarl.untangle.response import Response, Several, Sheets, pulls
 
 REACH = 6.0  # mean edges within which a layer is looked for
 OPEN = 0.5  # a surface whose normals add up to more than this share of its area is a sheet, without an inside
@@ -41,7 +42,7 @@ def in_layers(
                 found = _wrong_side(report, inner, outer, layers[inner], reach)
                 rows.append(found[:3])
                 sheets.append(found[3])
-        return pulls(rows, _joined(sheets))
+        return replace(pulls(rows, Several(sheets)), rest=answer.rest)
 
     return both
 
@@ -93,14 +94,3 @@ def _with_ring(mesh: TriMesh, vertices: np.ndarray) -> np.ndarray:
     some = np.zeros(len(mesh.x), np.bool_)
     some[vertices] = True
     return np.unique(np.concatenate([vertices, mesh.faces[some[mesh.faces].any(axis=1)].ravel()]))
-
-
-def _joined(sheets: list[Sheets]) -> Sheets:
-    starts = [sheets[0].start]
-    for s in sheets[1:]:
-        starts.append(s.start[1:] + starts[-1][-1])
-    return Sheets(
-        ints(np.concatenate(starts)),
-        ints(np.concatenate([s.vertex for s in sheets])),
-        np.concatenate([s.one for s in sheets]),
-    )

@@ -30,21 +30,23 @@ FAR = 1.5  # times as far from the path as the vertex may its target be
 RINGS = 2  # of faces around what is inside
 
 
-def respond(report: TangleReport, reach: float) -> Response:
-    """Pulls for every path. reach : [m] by which sheets are drawn past each other."""
+def respond(report: TangleReport, reach: float, only: np.ndarray | None = None) -> Response:
+    """Pulls for every path. reach : [m] by which sheets are drawn past each other; only : (p,) bool, for these paths"""
     paths = report.path_list
+    asked = np.ones(len(paths), np.bool_) if only is None else only
     vertex, weight, image, target = find_targets(report)
     way = _ways(report.mesh.x, report.mesh.faces, vertex, weight, target, reach)
     served = np.zeros(len(paths), np.bool_)
     served[image // 2] = True
     border = paths.kind == BI_BI
-    rest = [
-        boundary_pulls(report),
-        contour_pulls(report, (~served & ~border)[report.path_of_hit]),
-    ]
+    keep = asked[image // 2]
+    vertex, weight, way, image, target = vertex[keep], weight[keep], way[keep], image[keep], target[keep]
+    rest = [contour_pulls(report, (asked & ~served & ~border)[report.path_of_hit])]
+    if (asked & border).any():
+        rest.append(boundary_pulls(report))
     other = np.where(paths.images[image // 2] == 1, image, image ^ 1)
     more = np.repeat(other, 3), report.mesh.faces[target].ravel()
-    return pulls([(vertex, weight, way), *rest], sheets_around(report, more))
+    return pulls([(vertex, weight, way), *rest], sheets_around(report, more).only(asked))
 
 
 def find_targets(report: TangleReport):

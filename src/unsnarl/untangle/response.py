@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from unsnarl.detect.sweep import Collisions
 from unsnarl.dynamics.pcg import Couplings, couple
 from unsnarl.jit import ints, kernel
 from unsnarl.tangles.report import TangleReport
@@ -31,10 +32,23 @@ class Sheets:
     start: np.ndarray
     vertex: np.ndarray
     one: np.ndarray
+    apart = 0.0  # [m] nothing has to keep more apart than it would anyway
+
+    def held(self, found: Collisions, x0, x1, separation: float) -> Collisions:
+        """Of collisions between x0 and x1 at this separation [m], those that have to be stopped."""
+        return found.only(~self.cross(found.kind, found.vertex))
 
     def cross(self, kind: np.ndarray, vertex: np.ndarray) -> np.ndarray:
         """(k,) bool, the pairs of features, as in `Collisions` and `Proximity`, that belong to two such parts."""
         return _cross(kind, vertex, *self._parts, self.one)
+
+    def only(self, which: np.ndarray) -> Sheets:
+        """The same of these paths (p,) bool alone; the others have no parts."""
+        if which.all():
+            return self
+        size = np.diff(self.start) * np.repeat(which, 2)
+        keep = np.repeat(np.repeat(which, 2), np.diff(self.start))
+        return Sheets(ints(np.concatenate([[0], np.cumsum(size)])), self.vertex[keep], self.one)
 
     @cached_property
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -43,18 +57,39 @@ class Sheets:
 
 
 @dataclass(frozen=True, eq=False)
+class Several:
+    """What may cross what, by any of several answers; each as `Sheets` or `RedCrossesRed`."""
+
+    answers: list
+
+    @property
+    def apart(self) -> float:
+        return max(some.apart for some in self.answers)
+
+    def cross(self, kind: np.ndarray, vertex: np.ndarray) -> np.ndarray:
+        return np.any([some.cross(kind, vertex) for some in self.answers], axis=0)
+
+    def held(self, found: Collisions, x0, x1, separation: float) -> Collisions:
+        for some in self.answers:
+            found = some.held(found, x0, x1, separation)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Response:
     """k pulls.
 
     vertex : (k, WIDTH) int32 and weight : (k, WIDTH): they act on the relative point r = sum_i weight_i x_i
     way    : (k, 3) [m], by which r is to change
-    sheets : what may cross what
+    sheets : what may cross what; `m_cch.RedCrossesRed` says it by colour
+    rest   : (m, 2, 2) [m], the shapes at rest that faces are to have in this step; None: their own
     """
 
     vertex: np.ndarray
     weight: np.ndarray
     way: np.ndarray
     sheets: Sheets
+    rest: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.vertex)

@@ -1,0 +1,524 @@
+"""`uv`: rest shapes are edited until internal forces alone pull the cloth out of its tangle. [D §4-8]
+
+Vertices inside of a path are red, all others green (`tangles.colours`). Nothing green may cross anything, red may cross
+red (`untangle.m_cch`): so red can only become less. What makes it less:
+
+- **vertex pull**: an out-most red vertex is drawn, in the rest shapes of the faces around it, towards a green
+  neighbour across the path, each step by GAMMA of what is left;
+- **triangle shrinkage**: where all corners of a face are green but one of its edges is red, the ends of that edge are
+  drawn towards the third corner;
+- **revoke**: as soon as the vertex is green, or the edge, the faces get back their own rest shapes, to the bit.
+
+A fan is edited where it is unfolded: its faces are laid around the vertex in one plane, their angles scaled so that
+they fill 2 pi (at a border they keep them, up to 2 pi). The vertex moves in that plane, and each face takes the motion
+over in its own rest shape. In one flat panel this is D §5.1.2; across seams and around darts it stands for D's
+appendices A and B. The triangle inversion test (TIT) is made in the same shapes. A fan in which no neighbour passes it
+waits; if nothing else is left to do, its vertex is drawn as far as nothing inverts (for D's appendix C).
+
+Departures. A revoke takes one step, not as many as the pull took. A pull that has not helped in PATIENCE steps is
+hindered (D §5.5): it is revoked, and another neighbour is tried. And which side of a path is inside is remembered: D
+takes the smaller one anew in each step, which may change to the other side while a path grows together with others;
+here the side stays inside that has less of what was green before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unsnarl.jit import kernel
+from unsnarl.mesh import TriMesh
+from unsnarl.tangles.colours import RedGreen, red_and_green
+from unsnarl.tangles.paths import BLI
+from unsnarl.tangles.report import TangleReport
+from unsnarl.untangle import rbf
+from unsnarl.untangle.icm import contour_pulls
+from unsnarl.untangle.m_cch import RedCrossesRed
+from unsnarl.untangle.response import Response, Several, pulls
+
+GAMMA = 0.8  # of an edge's length at rest is left of it after a step. [D §9]
+APART = 0.1  # mean edges that red and green keep from each other (D's epsilon_RG)
+PATIENCE = 30  # steps
+REST = 3  # steps that a hindered vertex waits
+KINDS = ("OffSeam", "OnSeam-A", "OnSeam-B")
+NONE, PULL, SHRINK = range(3)
+_CARRIED = ("doing", "target", "face", "count", "room", "tries", "wait", "red")  # from step to step
+
+
+@dataclass(frozen=True)
+class Finesse:
+    """An edge that was shortened until what it pulled was free. [D §5.3]
+
+    kind  : "OffSeam"; "OnSeam-A": of a vertex on a seam between panels; "OnSeam-B": on one within a panel, as a dart
+    steps : that it took
+    """
+
+    kind: str
+    steps: int
+
+
+class UvPulls:
+    """The method, with what it remembers from step to step; called with a report, it edits `rest` and answers.
+
+    rest     : (m, 2, 2) [m] the rest shapes as they are edited now
+    finesses : what was completed so far
+    """
+
+    def __init__(self, cloths: Sequence[TriMesh], vertices: int, fixed: np.ndarray):
+        """vertices : how many, of cloths and bodies; fixed : (vertices,) bool, those that are not moved"""
+        self.original = np.concatenate([m.rest for m in cloths])
+        self.rest = self.original.copy()
+        self.fixed = fixed
+        self.seam = np.concatenate([seam_kinds(m) for m in cloths])
+        self.edge = float(np.sqrt(np.abs(np.linalg.det(self.original)).mean() * 2.0 / np.sqrt(3.0)))
+        self.doing = np.zeros(vertices, np.int8)  # NONE, PULL or SHRINK
+        self.target = np.full(vertices, -1, np.int32)  # the vertex that it is drawn to
+        self.face = np.full(vertices, -1, np.int32)  # that shrinks
+        self.count = np.zeros(vertices, np.int32)  # steps so far
+        self.room = np.zeros(vertices)  # share of the way to the target that it is to go
+        self.tries = np.zeros(vertices, np.int32)  # hindered so often
+        self.wait = np.zeros(vertices, np.int32)  # steps
+        self.red = np.ones(vertices, np.bool_)  # in the step before; at first anything may be
+        self.finesses: list[Finesse] = []
+        self._seen: tuple[TangleReport, RedGreen] | None = None
+
+    def __call__(self, report: TangleReport, reach: float) -> Response:
+        """Edit the rest shapes for a step. reach : [m] by which BLI paths are drawn past each other"""
+        colours = self.see(report)
+        self.red = colours.vertices
+        self._edit(report, colours)
+        at_tip, loose = tips(report, colours)
+        crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | loose), APART * self.edge)
+        contours = contour_pulls(report, at_tip)
+        bli = report.path_list.kind == BLI
+        if not bli.any():
+            return replace(pulls([contours], crossing), rest=self.rest)
+        disc = rbf.respond(report, reach, bli)
+        drawn = disc.vertex, disc.weight, disc.way
+        return replace(pulls([contours, drawn], Several([crossing, disc.sheets])), rest=self.rest)
+
+    def see(self, report: TangleReport) -> RedGreen:
+        """D's colours, the inside of each path being on the side that it was on."""
+        if self._seen is None or self._seen[0] is not report:
+            vertices = remembered(report, self.red)
+            self._seen = report, red_and_green(report.mesh, report.hits, report.segment_list, vertices)
+        return self._seen[1]
+
+    def begin_again(self) -> None:
+        """Forget everything: rest shapes as they were, and anything may be red."""
+        self.rest[:] = self.original
+        self.doing[:], self.tries[:], self.wait[:], self.red[:] = NONE, 0, 0, True
+        self._seen = None
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        return {f"uv_{key}": getattr(self, key).copy() for key in _CARRIED} | {"uv_rest": self.rest.copy()}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        for key in (*_CARRIED, "rest"):
+            getattr(self, key)[...] = arrays[f"uv_{key}"]
+        self._seen = None
+
+    def _edit(self, report: TangleReport, colours: RedGreen) -> None:
+        mesh, t = report.mesh, report.mesh.topology
+        cut = np.zeros(len(t.edges), np.bool_)
+        cut[report.hits.edge] = True
+        done, steps = _schedule(
+            mesh.x, mesh.faces[: len(self.original)], self.original, self.rest, t.edges, t.face_edges, t.edge_face_count,
+            t.star_start, t.star_edges, t.fan_start, t.fan_faces, colours.vertices, colours.edges, colours.outmost,
+            colours.red_star, cut, self.fixed, self.doing, self.target, self.face, self.count, self.room, self.tries,
+            self.wait,
+        )  # fmt: skip
+        self.finesses += [Finesse(KINDS[self.seam[v]], int(k)) for v, k in zip(done, steps)]
+
+
+def tips(report: TangleReport, colours: RedGreen) -> tuple[np.ndarray, np.ndarray]:
+    """(h,) bool, the hits next to a loop vertex without anything red around; (e,) bool, edges that they may pass.
+
+    Two faces that cross from their common vertex on do so at any size: shrinking them does not help. What does is that
+    the edge of one passes an edge of the other at that vertex.
+    """
+    mesh, segments = report.mesh, report.segment_list
+    some = np.flatnonzero(segments.loop_vertex >= 0)
+    hit, vertex = segments.hits[some, 0], segments.loop_vertex[some]
+    green = ~colours.vertices[mesh.edges[report.hits.edge[hit]]].any(axis=1) & ~colours.vertices[vertex]
+    at_tip, loose = np.zeros(len(report.hits), np.bool_), np.zeros(len(mesh.edges), np.bool_)
+    at_tip[hit[green]] = True
+    at_tip |= ~colours.vertices[mesh.edges[report.hits.edge]].any(axis=1) & ~colours.vertices[
+        mesh.faces[report.hits.face]
+    ].any(axis=1)
+    edges = mesh.face_edges[segments.faces[some[green]]].reshape(-1, 6)
+    loose[edges[(mesh.edges[edges] == vertex[green][:, None, None]).any(axis=2)]] = True
+    return at_tip, loose
+
+
+def seam_kinds(mesh: TriMesh) -> np.ndarray:
+    """(n,) int8 index into KINDS: whether a vertex lies on a seam, and of how many panels."""
+    out = np.zeros(len(mesh.x), np.int8)
+    panel = mesh.panels[mesh.edge_faces[mesh.seams]]
+    for kind, which in ((2, panel[:, 0] == panel[:, 1]), (1, panel[:, 0] != panel[:, 1])):
+        out[mesh.edges[mesh.seams[which]]] = kind
+    return out
+
+
+def remembered(report: TangleReport, before: np.ndarray) -> np.ndarray:
+    """(n,) bool, the vertices inside of paths, where those inside before are `before` (n,) bool.
+
+    Of a path that divides a piece of the surface, inside is the smaller side, unless that has more of what was outside
+    of everything before. A path that does not divide it (BLI) can only keep inside what was.
+    """
+    regions, out = report.regions, np.zeros(len(before), np.bool_)
+    piece = report.mesh.vertex_component
+    sizes = green = None
+    for image in np.flatnonzero(np.diff(regions.start)):
+        inside = regions.inside(image)
+        new = int((~before[inside]).sum())
+        if report.path_list.kind[image // 2] == BLI:
+            continue
+        if new:
+            if green is None:
+                sizes = np.bincount(piece)
+                green = np.bincount(piece[~before], minlength=len(sizes))
+            k = piece[inside[0]]
+            if len(inside) < sizes[k] and green[k] - new < new:
+                whole = piece == k
+                whole[inside] = False
+                inside = np.flatnonzero(whole)
+        out[inside] = True
+    return out
+
+
+# --- Algorithm 2 ---
+
+
+@kernel
+def _schedule(
+    x, faces, original, rest, edges, face_edges, edge_face_count, star_start, star_edges, fan_start, fan_faces, red,
+    red_edge, outmost, red_star, cut, fixed, doing, target, face, count, room, tries, wait,
+):  # fmt: skip
+    """One update of the rest shapes; returns the vertices whose finesse is completed, and the steps it took."""
+    n, m = doing.shape[0], faces.shape[0]
+    done, steps = [np.int64(0)], [np.int64(0)]
+    done.clear()
+    steps.clear()
+    was = doing != NONE
+    # what is done, or hindered, is revoked (lines 10 to 13; first, so that its neighbours need not wait)
+    for v in range(n):
+        wait[v] = max(wait[v] - 1, 0)
+        if doing[v] == PULL:
+            if not red[v]:
+                doing[v], tries[v] = NONE, 0
+                done.append(v)
+                steps.append(count[v])
+            elif not outmost[v] or count[v] >= PATIENCE:
+                doing[v] = NONE
+                tries[v] += 1
+                wait[v] = REST
+        elif doing[v] == SHRINK:
+            f = face[v]
+            w = np.int64(faces[f, 0]) + faces[f, 1] + faces[f, 2] - v - target[v]  # the other end
+            if w < v:
+                continue
+            first, second = _red_edge(faces, face_edges, red_edge, f)
+            still = red_star[f] and min(first, second) == v and max(first, second) == w
+            if not still:
+                tries[v] = 0
+                done.append(v)
+                steps.append(count[v])
+            if not still or count[v] >= PATIENCE:
+                doing[v] = doing[w] = NONE
+                wait[v] = REST if still else 0
+    active = 0
+    for f in range(m):  # lines 2 to 5
+        if not red_star[f]:
+            continue
+        a, b = _red_edge(faces, face_edges, red_edge, f)
+        if doing[a] == SHRINK and doing[b] == SHRINK and face[a] == f and face[b] == f:
+            count[a] += 1
+            count[b] += 1
+            active += 1
+            continue
+        if fixed[a] or fixed[b] or wait[a] > 0 or wait[b] > 0:
+            continue
+        goal = np.int64(faces[f, 0]) + faces[f, 1] + faces[f, 2] - a - b
+        if _free(a, b, doing, edges, star_start, star_edges) and _free(b, a, doing, edges, star_start, star_edges):
+            if _room(a, b, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces) >= 1.0:
+                _begin(a, SHRINK, goal, f, 1.0, doing, target, face, count, room)
+                _begin(b, SHRINK, goal, f, 1.0, doing, target, face, count, room)
+                active += 1
+    for v in range(n):  # lines 6 to 9
+        if not outmost[v] or fixed[v]:
+            continue
+        if doing[v] == PULL:
+            count[v] += 1
+            active += 1
+            continue
+        if wait[v] > 0 or not _free(v, v, doing, edges, star_start, star_edges):
+            continue
+        goal, share = _target(
+            v, tries[v], x, faces, original, red, cut, edges, edge_face_count, face_edges, star_start, star_edges,
+            fan_start, fan_faces,
+        )  # fmt: skip
+        if goal >= 0 and share >= 1.0:
+            _begin(v, PULL, goal, -1, 1.0, doing, target, face, count, room)
+            active += 1
+    if active == 0:  # no fan passes: as far as nothing inverts
+        for f in range(m):
+            if not red_star[f]:
+                continue
+            a, b = _red_edge(faces, face_edges, red_edge, f)
+            goal = np.int64(faces[f, 0]) + faces[f, 1] + faces[f, 2] - a - b
+            if fixed[a] or fixed[b] or not _free(a, b, doing, edges, star_start, star_edges):
+                continue
+            if not _free(b, a, doing, edges, star_start, star_edges):
+                continue
+            share = _room(a, b, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces)
+            if share > 0.0:
+                _begin(a, SHRINK, goal, f, share, doing, target, face, count, room)
+                _begin(b, SHRINK, goal, f, share, doing, target, face, count, room)
+        for v in range(n):
+            if outmost[v] and not fixed[v] and _free(v, v, doing, edges, star_start, star_edges):
+                goal, share = _target(
+                    v, tries[v], x, faces, original, red, cut, edges, edge_face_count, face_edges, star_start,
+                    star_edges, fan_start, fan_faces,
+                )  # fmt: skip
+                if goal >= 0 and share > 0.0:
+                    _begin(v, PULL, goal, -1, share, doing, target, face, count, room)
+    for v in range(n):  # back to where it was: to the bit
+        if was[v]:
+            for i in range(fan_start[v], fan_start[v + 1]):
+                rest[fan_faces[i]] = original[fan_faces[i]]
+    move = np.zeros((fan_start[1:] - fan_start[:-1]).max() * 2, np.float64).reshape(-1, 2)
+    for v in range(n):
+        if doing[v] != NONE:
+            share = room[v] * (1.0 - GAMMA ** count[v])
+            _unfold(v, target[v], faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces, move)
+            for i in range(fan_start[v], fan_start[v + 1]):
+                f = fan_faces[i]
+                dx, dy = share * move[i - fan_start[v], 0], share * move[i - fan_start[v], 1]
+                for k in range(3):
+                    if faces[f, k] == v:
+                        if k == 0:
+                            rest[f, 0, 0] -= dx
+                            rest[f, 0, 1] -= dx
+                            rest[f, 1, 0] -= dy
+                            rest[f, 1, 1] -= dy
+                        else:
+                            rest[f, 0, k - 1] += dx
+                            rest[f, 1, k - 1] += dy
+    out, long = np.empty(len(done), np.int64), np.empty(len(done), np.int64)
+    for i in range(len(done)):
+        out[i], long[i] = done[i], steps[i]
+    return out, long
+
+
+@kernel
+def _begin(v, what, goal, f, share, doing, target, face, count, room):
+    doing[v], target[v], face[v], count[v], room[v] = what, goal, f, 1, share
+
+
+@kernel
+def _red_edge(faces, face_edges, red_edge, f):
+    """The ends of the first red edge of face f."""
+    for k in range(3):
+        if red_edge[face_edges[f, k]]:
+            return np.int64(faces[f, k]), np.int64(faces[f, (k + 1) % 3])
+    return np.int64(faces[f, 0]), np.int64(faces[f, 1])
+
+
+@kernel
+def _free(v, but, doing, edges, star_start, star_edges):
+    """Whether nothing is done to v and its neighbours, `but` left out."""
+    if doing[v] != NONE:
+        return False
+    for i in range(star_start[v], star_start[v + 1]):
+        w = edges[star_edges[i], 0] + edges[star_edges[i], 1] - v
+        if w != but and doing[w] != NONE:
+            return False
+    return True
+
+
+@kernel
+def _target(
+    v, tries, x, faces, original, red, cut, edges, edge_face_count, face_edges, star_start, star_edges, fan_start,
+    fan_faces,
+):  # fmt: skip
+    """The green neighbour of v across a path to draw it to, and how far: 1 if it passes the TIT.
+
+    The nearest in space that passes; after `tries` pulls that were hindered, so many later. If none passes, the one
+    with most room.
+    """
+    passing = [(0.0, np.int64(0))]
+    passing.clear()
+    best, most = np.int64(-1), 0.0
+    for i in range(star_start[v], star_start[v + 1]):
+        e = star_edges[i]
+        w = np.int64(edges[e, 0]) + edges[e, 1] - v
+        if red[w] or not cut[e]:
+            continue
+        share = _room(v, v, w, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces)
+        if share >= 1.0:
+            square = 0.0
+            for c in range(3):
+                square += (x[w, c] - x[v, c]) ** 2
+            passing.append((square, w))
+        elif share > most:
+            best, most = w, share
+    if len(passing) == 0:
+        return best, most
+    passing.sort()
+    return passing[tries % len(passing)][1], 1.0
+
+
+# --- fans ---
+
+
+@kernel
+def _room(a, b, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces):
+    """Share of the way to `goal` that a and b (or a alone, b being a) can go without inverting a face: 1 for all of it.
+
+    [D §5.1.2] Less than 1 leaves a bit of room.
+    """
+    ladder = 20
+    size = fan_start[a + 1] - fan_start[a]
+    move_a = np.zeros((size, 2))
+    if not _unfold(a, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces, move_a):
+        return 0.0
+    move_b = np.zeros((fan_start[b + 1] - fan_start[b], 2))
+    if b != a and not _unfold(
+        b, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces, move_b
+    ):
+        return 0.0
+    p = np.zeros((3, 2))
+    least = ladder
+    for side in range(1 if a == b else 2):
+        v = a if side == 0 else b
+        other = b if side == 0 else a
+        for i in range(fan_start[v], fan_start[v + 1]):
+            f = fan_faces[i]
+            at = -1  # of this face in the other fan
+            if a != b:
+                for j in range(fan_start[other], fan_start[other + 1]):
+                    if fan_faces[j] == f:
+                        at = j - fan_start[other]
+            whole = original[f, 0, 0] * original[f, 1, 1] - original[f, 0, 1] * original[f, 1, 0]
+            for step in range(1, least + 1):
+                share = step / ladder
+                p[:] = 0.0
+                p[1, 0], p[1, 1] = original[f, 0, 0], original[f, 1, 0]
+                p[2, 0], p[2, 1] = original[f, 0, 1], original[f, 1, 1]
+                for k in range(3):
+                    for c in range(2):
+                        if faces[f, k] == v:
+                            p[k, c] += share * (move_a if side == 0 else move_b)[i - fan_start[v], c]
+                        elif at >= 0 and faces[f, k] == other:
+                            p[k, c] += share * (move_b if side == 0 else move_a)[at, c]
+                now = (p[1, 0] - p[0, 0]) * (p[2, 1] - p[0, 1]) - (p[2, 0] - p[0, 0]) * (p[1, 1] - p[0, 1])
+                if now * whole < -1e-9 * whole * whole:
+                    least = step - 1
+                    break
+    return 1.0 if least == ladder else 0.95 * least / ladder
+
+
+@kernel
+def _unfold(v, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces, move):
+    """move (faces of the fan, 2): the way of v to its neighbour `goal`, in the rest shape of each face around it.
+
+    The fan is laid into a plane: the face it begins with has the angle 0 on the side it is entered by. Where several
+    fans meet in v, those without the goal stay as they are. False if nothing could be done.
+    """
+    first, last = fan_start[v], fan_start[v + 1]
+    move[:] = 0.0
+    begin = first
+    while begin < last:
+        end = begin + 1  # of this fan
+        enter = _enters(v, fan_faces[begin], fan_faces[end] if end < last else -1, faces)
+        here, there = enter, np.int64(-1)
+        total = 0.0
+        found, angle, length = False, 0.0, 0.0
+        end = begin
+        while end < last:
+            f = fan_faces[end]
+            if end > begin and not _has(faces, f, here):
+                break
+            there = np.int64(faces[f, 0]) + faces[f, 1] + faces[f, 2] - v - here
+            lx, ly, rx, ry = _sides(v, here, f, faces, original)
+            if here == goal:
+                found, angle, length = True, total, np.sqrt(lx * lx + ly * ly)
+            total += abs(np.arctan2(lx * ry - ly * rx, lx * rx + ly * ry))
+            if there == goal:
+                found, angle, length = True, total, np.sqrt(rx * rx + ry * ry)
+            here = there
+            end += 1
+            if here == enter:
+                break
+        if found:
+            closed = here == enter and end - begin > 2
+            scale = 2.0 * np.pi / total if closed else min(1.0, 1.9 * np.pi / max(total, 1e-300))
+            sx, sy = length * np.cos(angle * scale), length * np.sin(angle * scale)
+            here, theta = enter, 0.0
+            for i in range(begin, end):
+                f = fan_faces[i]
+                there = np.int64(faces[f, 0]) + faces[f, 1] + faces[f, 2] - v - here
+                lx, ly, rx, ry = _sides(v, here, f, faces, original)
+                own = np.arctan2(lx * ry - ly * rx, lx * rx + ly * ry)
+                alpha = abs(own)
+                left, right = np.sqrt(lx * lx + ly * ly), np.sqrt(rx * rx + ry * ry)
+                if alpha <= 0.0 or left == 0.0 or right == 0.0:
+                    return False
+                if here == goal:  # to the bit along the edge, whatever the other side of a seam says
+                    move[i - first, 0], move[i - first, 1] = lx, ly
+                elif there == goal:
+                    move[i - first, 0], move[i - first, 1] = rx, ry
+                else:
+                    # the way as seen from the side that is entered by, then back from the scaled angle to its own
+                    ax, ay = np.cos(theta * scale), np.sin(theta * scale)
+                    along, beside = sx * ax + sy * ay, sy * ax - sx * ay
+                    stretched = np.sin(scale * alpha) / np.sin(alpha)
+                    if scale * alpha < 0.98 * np.pi and stretched > 0.05:
+                        beside /= stretched
+                        along -= (np.cos(scale * alpha) - np.cos(alpha)) / np.sin(alpha) * beside
+                    sign = 1.0 if own > 0.0 else -1.0
+                    ux, uy = lx / left, ly / left
+                    move[i - first, 0] = along * ux - sign * beside * uy
+                    move[i - first, 1] = along * uy + sign * beside * ux
+                theta += alpha
+                here = there
+            return True
+        begin = end
+    return False
+
+
+@kernel
+def _has(faces, f, v):
+    return faces[f, 0] == v or faces[f, 1] == v or faces[f, 2] == v
+
+
+@kernel
+def _enters(v, f, following, faces):
+    """The corner of face f, not v, that it does not share with the next face of the fan."""
+    for k in range(3):
+        w = np.int64(faces[f, k])
+        if w != v and (following < 0 or not _has(faces, following, w)):
+            return w
+    for k in range(3):  # two faces that share all corners
+        if faces[f, k] != v:
+            return np.int64(faces[f, k])
+    return np.int64(-1)
+
+
+@kernel
+def _sides(v, here, f, faces, original):
+    """The edges of face f at v in its rest shape: to `here`, then to its third corner."""
+    px = py = hx = hy = tx = ty = 0.0
+    for k in range(3):
+        qx = 0.0 if k == 0 else original[f, 0, k - 1]
+        qy = 0.0 if k == 0 else original[f, 1, k - 1]
+        if faces[f, k] == v:
+            px, py = qx, qy
+        elif faces[f, k] == here:
+            hx, hy = qx, qy
+        else:
+            tx, ty = qx, qy
+    return hx - px, hy - py, tx - px, ty - py
