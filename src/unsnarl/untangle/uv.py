@@ -82,7 +82,7 @@ class UvPulls:
         self.wait = np.zeros(vertices, np.int32)  # steps
         self.red = np.ones(vertices, np.bool_)  # in the step before; at first anything may be
         self.finesses: list[Finesse] = []
-        self._seen: tuple[TangleReport, RedGreen] | None = None
+        self._seen: tuple[TangleReport, RedGreen, np.ndarray] | None = None
 
     def __call__(self, report: TangleReport, reach: float) -> Response:
         """Edit the rest shapes for a step. reach : [m] by which BLI paths are drawn past each other"""
@@ -92,18 +92,18 @@ class UvPulls:
         at_tip, loose = tips(report, colours)
         crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | loose), APART * self.edge)
         contours = contour_pulls(report, at_tip)
-        bli = report.path_list.kind == BLI
-        if not bli.any():
+        left = self._seen[2]
+        if not left.any():
             return replace(pulls([contours], crossing), rest=self.rest)
-        disc = rbf.respond(report, reach, bli)
-        drawn = disc.vertex, disc.weight, disc.way
-        return replace(pulls([contours, drawn], Several([crossing, disc.sheets])), rest=self.rest)
+        by_e = rbf.respond(report, reach, left)
+        drawn = by_e.vertex, by_e.weight, by_e.way
+        return replace(pulls([contours, drawn], Several([crossing, by_e.sheets])), rest=self.rest)
 
     def see(self, report: TangleReport) -> RedGreen:
         """D's colours, the inside of each path being on the side that it was on."""
         if self._seen is None or self._seen[0] is not report:
-            vertices = remembered(report, self.red)
-            self._seen = report, red_and_green(report.mesh, report.hits, report.segment_list, vertices)
+            red, left = remembered(report, self.red)
+            self._seen = report, red_and_green(report.mesh, report.hits, report.segment_list, red), left
         return self._seen[1]
 
     def begin_again(self) -> None:
@@ -162,20 +162,22 @@ def seam_kinds(mesh: TriMesh) -> np.ndarray:
     return out
 
 
-def remembered(report: TangleReport, before: np.ndarray) -> np.ndarray:
-    """(n,) bool, the vertices inside of paths, where those inside before are `before` (n,) bool.
+def remembered(report: TangleReport, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) bool, the red vertices, where those of the step before are `before` (n,) bool; and (p,) bool, what E gets.
 
-    Of a path that divides a piece of the surface, inside is the smaller side, unless that has more of what was outside
-    of everything before. A path that does not divide it (BLI) can only keep inside what was.
+    Of a path that divides a piece of the surface, inside is the smaller side, unless that has more of what was green
+    before. What was green stays green, even if it is inside now: a path runs through its loop vertices, and as it gets
+    shorter they come to lie beside it, on either side. Paths with something green inside are left to E, and so are BLI,
+    which do not divide anything.
     """
-    regions, out = report.regions, np.zeros(len(before), np.bool_)
+    regions, red = report.regions, np.zeros(len(before), np.bool_)
+    bli = report.path_list.kind == BLI
+    left = bli.copy()
     piece = report.mesh.vertex_component
     sizes = green = None
-    for image in np.flatnonzero(np.diff(regions.start)):
+    for image in np.flatnonzero((np.diff(regions.start) > 0) & ~np.repeat(bli, 2)):
         inside = regions.inside(image)
         new = int((~before[inside]).sum())
-        if report.path_list.kind[image // 2] == BLI:
-            continue
         if new:
             if green is None:
                 sizes = np.bincount(piece)
@@ -185,8 +187,9 @@ def remembered(report: TangleReport, before: np.ndarray) -> np.ndarray:
                 whole = piece == k
                 whole[inside] = False
                 inside = np.flatnonzero(whole)
-        out[inside] = True
-    return out
+            left[image // 2] |= not before[inside].all()
+        red[inside] = True
+    return red & before, left
 
 
 # --- Algorithm 2 ---
