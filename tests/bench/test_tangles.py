@@ -254,7 +254,7 @@ def test_options_of_the_command(no_work, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("check --seeds 0:3", "--seeds is an option of `unsnarl bench tangles` only"),
+        ("check --seeds 0:3", "--seeds is an option of `unsnarl bench tangles` and `unsnarl bench convergence` only"),
         ("paths --family closed", "--family is an option"),
         ("falling_sheet --method rbf", "--method is an option"),
         ("check --max-steps 0", "--max-steps is an option"),
