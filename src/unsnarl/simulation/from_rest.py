@@ -23,6 +23,7 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from unsnarl.detect.edge_face import find_hits
+from unsnarl.detect.features import surfaces
 from unsnarl.detect.sweep import find_collisions
 from unsnarl.dynamics.system import fold_angles
 from unsnarl.mesh import TriMesh
@@ -34,18 +35,22 @@ DRAW = 1.0  # stiffness of the springs that draw along the way, in units of mass
 WEAK = 0.3  # the same where the input is tangled
 PIN = 100.0  # the same at pins
 HOLD = 1.0  # the same of what was not tangled, in the end
-LOOSE = 0.3 # the same of what was tangled, in the end
-BENT = True
+LOOSE = 0.3  # the same of what was tangled, in the end
 FAR = 4.0  # mean edges: from farther away, springs do not draw more
 CALM = 0.03  # mean edges (root mean square): if nothing moves farther in a step, that is enough
-STRIDE = 1.0 # mean edges
+STRIDE = 1.0  # mean edges
 BACK = 40  # states of a way at which the cloth is drawn back, at most
 SETTLE = 40  # steps at the end, at most, until nothing moves
+PUSHED = 25  # steps in which bodies push cloth out, at most
+TIGHTER = (0.9, 0.8)  # lengths of cloth that is drawn tightly over bodies, as shares of those at rest: tried in turn
+DOUBT = 0.1  # weight of what is tangled when shapes are laid out
+FAIR = (0.25, 1.5)  # shares of its length at rest and in the input between which an edge of what is spanned has to be
+RINGS = (1, 1, 2, 4, 8)  # by which what is tangled is grown until it can be spanned, one after the other
 TRIES = 3  # of a step, each with springs a tenth as stiff
 BLENDS = (0.25, 0.5, 0.75, 1.0)  # shares of the way from where the cloth was let go to a placed clean shape
 APART = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # diagonals by which cloths are tried to be moved apart
 SMOOTH = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)  # implicit steps that deflate
-LEAST = 0.25  # share of its extent at the beginning that what is deflated keeps in each direction
+LEAST = (0.0, 0.25, 1.0)  # share of its extents that what is deflated keeps in each direction: tried in turn
 
 
 def from_rest(
@@ -117,9 +122,8 @@ def draw_back(
     tangled = _tangled(run)
     with _gently(run, tangled):
         system = simulator.system
-        if BENT:
-            as_it_was = ~np.isin(system.hinges, tangled if BENT != 2 else tangled[:0]).any(axis=1)
-            system.fold[as_it_was, 1] = fold_angles(way[0], system.hinges)[as_it_was]
+        as_it_was = ~np.isin(system.hinges, tangled).any(axis=1)
+        system.fold[as_it_was, 1] = fold_angles(way[0], system.hinges)[as_it_was]
         pins, mobility = simulator.pinned, simulator.inverse_mass
         simulator.pinned, simulator.inverse_mass = pins[:0], mobility.copy()
         simulator.inverse_mass[pins] = 1.0 / simulator.system.mass[pins]
@@ -145,7 +149,11 @@ def draw_back(
             step(target, DRAW, WEAK)
         for _ in range(SETTLE):
             before = run.best
-            if over() or not step(way[0], HOLD, LOOSE) or np.sqrt(((run.best - before)**2).sum(axis=1).mean()) < CALM * run.edge:
+            if (
+                over()
+                or not step(way[0], HOLD, LOOSE)
+                or np.sqrt(((run.best - before) ** 2).sum(axis=1).mean()) < CALM * run.edge
+            ):
                 break
         simulator.pinned, simulator.inverse_mass = pins, mobility
         if len(pins):
@@ -236,58 +244,124 @@ def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.nda
     """A way from the input to a clean state: states (n, 3), scaled as in the run, of which only the last is clean.
 
     First the cloths are let go, through anything but bodies, which takes them towards their rest shapes. What then is
-    still not clean is laid out: each cloth in its rest shape where it is, all of them by one rigid motion, all as
-    given, or moved apart. A cloth whose rest shape is not clean in itself is deflated. None: nothing of that is clean.
+    still not clean is laid out: each cloth in its rest shape where it is, all of them by one rigid motion, or all as
+    given. If these pass through bodies only, they are let go from there, or are drawn tightly over the bodies. At last
+    they are moved apart and off the bodies. A cloth whose rest shape is not clean in itself is deflated.
+    None: nothing of that is clean, or somebody said stop.
     """
     way = [run.start.copy()]
-    for x in _let_go(run):
-        way.append(x)
+
+    def found(states, every: bool) -> bool:
+        """Whether one of the states is clean; the way then ends there. every : or has those in between as well"""
+        for x in states:
+            if every:
+                way.append(x)
+            if _is_clean(run, x):
+                if not every:
+                    way.append(x)
+                return True
+            if stop is not None and stop():
+                return False
+        return False
+
+    if found(_filled(run), every=False):
+        return way
+    if found(_let_go(run, run.start, FREE), every=True):
+        return way
+    shapes = _shapes(run)
+    if shapes is None or (stop is not None and stop()):
+        return None
+    placed = _placed(run, shapes, way[-1])
+    for x in placed:
         if _is_clean(run, x):
+            found([(1.0 - s) * way[-1] + s * x for s in BLENDS], every=True)
             return way
-        if stop is not None and stop():
-            return None
-    shapes, deflating = [], []
-    for mesh, rest, own in zip(run.cloths, run.rest, _parts(run)):
-        x = run.scale * rest.x
-        if len(find_hits(rest, x)) == 0:
-            shapes.append(x)
-            deflating.append([])
-            continue
-        states = _deflated(mesh, way[0][own])
-        if states is None:
-            return None
-        shapes.append(states[-1])
-        deflating.append(states)
-    for placed in _placements(run, way, shapes, deflating):
-        if _is_clean(run, placed[-1]):
-            blend = [(1.0 - s) * way[-1] + s * placed[-1] for s in BLENDS]
-            return way + (placed if len(placed) > 1 else _until_clean(run, blend))
-    return None
+    if run.bodies:
+        for share in TIGHTER:
+            if found(_let_go(run, way[-1], PUSHED, share), every=False):
+                return way
+        for x in placed:
+            if found(_let_go(run, x, PUSHED, through=False), every=False):
+                return way
+    return way if found(_apart(run, placed[0]), every=False) else None
 
 
-def _until_clean(run: Run, states: list[np.ndarray]) -> list[np.ndarray]:
-    """The states up to the first that is clean."""
-    for k, x in enumerate(states):
-        if _is_clean(run, x):
-            return states[: k + 1]
-    return states
+def _let_go(run: Run, x: np.ndarray, most: int, share: float = 1.0, through: bool = True) -> Iterator[np.ndarray]:
+    """At most so many states of the cloths as they take their rest shapes from x (n, 3) on, and get out of bodies.
 
-
-def _let_go(run: Run) -> Iterator[np.ndarray]:
-    """States of the cloths as they take their rest shapes, through each other."""
+    share   : how long edges are at rest, of what they should be
+    through : whether cloth passes through cloth
+    """
     simulator = run.simulator
+    system, on = simulator.system, simulator.surfaces
+    shape = system.shape.copy()
     with _gently(run, _tangled(run)):
-        simulator.scene = replace(simulator.scene, resolver="none")
-        simulator.halvings = 0
-        simulator.x = run.start.copy()
-        simulator.anchors = None
-        for _ in range(FREE):
-            before = simulator.x
-            run._rest()
-            simulator.go_on()
-            yield simulator.x.copy()
-            if np.abs(simulator.x - before).max() < STILL * run.edge:
-                return
+        system.shape[...] = shape / share
+        if through:
+            simulator.scene = replace(simulator.scene, resolver="none")
+        else:
+            simulator.surfaces = surfaces(system.mesh, len(x))
+        simulator.halvings, simulator.anchors, simulator.x = 0, None, x.copy()
+        try:
+            for _ in range(most):
+                before = simulator.x
+                run._rest()
+                simulator.go_on()
+                simulator.surfaces, ours = on, simulator.surfaces
+                yield simulator.x.copy()
+                simulator.surfaces = ours
+                if np.abs(simulator.x - before).max() < STILL * run.edge:
+                    return
+        finally:
+            system.shape[...], simulator.surfaces = shape, on
+
+
+def _filled(run: Run) -> Iterator[np.ndarray]:
+    """States in which what is tangled, and more and more around it, is spanned smoothly by what is not."""
+    mesh, x = run.simulator.system.mesh, run.start
+    laplacian = _laplacian(mesh)
+    spring = laplacian @ laplacian
+    edges, rest = mesh.edges, run.simulator.edge_length
+    given = np.linalg.norm(x[edges[:, 0]] - x[edges[:, 1]], axis=1)
+    least, most = FAIR[0] * np.minimum(rest, given), FAIR[1] * np.maximum(rest, given)
+    moves = np.zeros(len(x), np.bool_)
+    moves[_tangled(run)] = True
+    pins = run.simulator.pinned
+    for rings in RINGS:
+        for _ in range(rings):
+            moves[mesh.faces[moves[mesh.faces].any(axis=1)]] = True
+        moves[pins] = False
+        free, fixed = np.flatnonzero(moves), np.flatnonzero(~moves)
+        held = np.bincount(mesh.vertex_component[fixed], minlength=len(x)) > 0
+        if not len(free) or not held[mesh.vertex_component[free]].all():
+            return
+        rows = spring[free]
+        y = x.copy()
+        y[free] = splu(rows[:, free].tocsc()).solve(-(rows[:, fixed] @ x[fixed]))
+        length = np.linalg.norm(y[edges[:, 0]] - y[edges[:, 1]], axis=1)
+        if (length >= least).all() and (length <= most).all():
+            yield y
+
+
+def _laplacian(mesh: TriMesh) -> csr_array:
+    """(n, n) of the graph of edges."""
+    n = len(mesh.x)
+    a, b = mesh.edges.T
+    beside = csr_array((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(n, n))
+    return csr_array((beside.sum(axis=1), (np.arange(n), np.arange(n))), shape=(n, n)) - beside
+
+
+def _shapes(run: Run) -> list[np.ndarray] | None:
+    """A clean shape (k, 3) of each cloth: at rest, or deflated; None if one has none."""
+    shapes = []
+    for mesh, rest in zip(run.cloths, run.rest):
+        x = run.scale * rest.x
+        if len(find_hits(rest, x)):
+            x = _deflated(mesh, run.scale * mesh.x)
+            if x is None:
+                return None
+        shapes.append(x)
+    return shapes
 
 
 def _parts(run: Run) -> list[slice]:
@@ -296,31 +370,13 @@ def _parts(run: Run) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(ends)]
 
 
-def _placements(run: Run, way, shapes, deflating) -> Iterator[list[np.ndarray]]:
-    """States that end with the clean shapes laid out, in the order in which they are tried."""
-    parts, bodies = _parts(run), run.everything[len(run.start) :]
-    weight = np.ones(len(run.start))
-    weight[_tangled(run)] = 0.1
-    if any(deflating):  # along which they get there, where they are
-        count = max(map(len, deflating))
-        states = []
-        for k in range(count):
-            each = [
-                _aligned(s, way[-1][own], weight[own]) if not d else d[min(k, len(d) - 1)]
-                for s, d, own in zip(shapes, deflating, parts)
-            ]
-            states.append(np.concatenate(each))
-        yield states
-        aligned = states[-1]
-    else:
-        states = []
-        aligned = np.concatenate([_aligned(s, way[-1][own], weight[own]) for s, own in zip(shapes, parts)])
-        yield [aligned]
-        given = np.concatenate(shapes)
-        yield [_aligned(given, way[0], weight)]
-        yield [given]
-    for x in _apart(run, aligned, bodies):
-        yield [*states, x]
+def _placed(run: Run, shapes: Sequence[np.ndarray], x: np.ndarray) -> list[np.ndarray]:
+    """The shapes laid out (n, 3): each at its cloth in x (n, 3), all by one rigid motion at the input, and as given."""
+    weight = np.ones(len(x))
+    weight[_tangled(run)] = DOUBT
+    each = [_aligned(s, x[own], weight[own]) for s, own in zip(shapes, _parts(run))]
+    given = np.concatenate(shapes)
+    return [np.concatenate(each), _aligned(given, run.start, weight), given]
 
 
 def _aligned(shape: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -336,8 +392,9 @@ def _aligned(shape: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.nd
     return placed
 
 
-def _apart(run: Run, x: np.ndarray, bodies: np.ndarray) -> Iterator[np.ndarray]:
+def _apart(run: Run, x: np.ndarray) -> Iterator[np.ndarray]:
     """The cloths moved apart and off the bodies: a bit in some direction, and at last beside each other's boxes."""
+    bodies = run.everything[len(x) :]
     parts = _parts(run)
     middles = [x[own].mean(axis=0) for own in parts] + ([bodies.mean(axis=0)] if len(bodies) else [])
     middle = np.mean(middles, axis=0)
@@ -372,37 +429,29 @@ def _apart(run: Run, x: np.ndarray, bodies: np.ndarray) -> Iterator[np.ndarray]:
 # --- deflating ---
 
 
-def _deflated(mesh: TriMesh, x: np.ndarray) -> list[np.ndarray] | None:
-    """States of a cloth (n, 3) that is smoothed and kept as large as it is, up to the first that is clean in itself.
+def _deflated(mesh: TriMesh, x: np.ndarray) -> np.ndarray | None:
+    """A cloth at x (n, 3) smoothed until it is clean in itself; None if it does not get clean.
 
-    As large in all directions together first, then also in each of the three in which its points lie: what is smoothed
-    becomes flat, or a line.
+    It is kept as large as it is: as a whole first, and if that leads nowhere also in each of the three directions in
+    which its points lie, since what is smoothed becomes flat, and then a line.
     """
-    for least in (0.0, LEAST, 1.0):
-        states = []
+    for least in LEAST:
         for state in _smoothed(mesh, x, least):
-            states.append(state)
             if len(find_hits(mesh, state)) == 0:
-                return states
+                return state
     return None
 
 
 def _smoothed(mesh: TriMesh, x: np.ndarray, least: float) -> Iterator[np.ndarray]:
-    n = len(x)
-    a, b = mesh.edges.T
-    beside = csr_array((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(n, n))
-    degree = beside.sum(axis=1)
+    """States (n, 3) of a mesh, each smoother. least : share of its extents that it keeps in each direction"""
+    n, laplacian = len(x), _laplacian(mesh)
     middle = x.mean(axis=0)
-    laplacian = csr_array((degree, (np.arange(n), np.arange(n))), shape=(n, n)) - beside
     extent = np.linalg.svd(x - middle, compute_uv=False)
-    size = np.linalg.norm(extent)
     y = x - middle
     for step in SMOOTH:
         y = splu((eye_array(n) + step * laplacian).tocsc()).solve(np.ascontiguousarray(y))
         y -= y.mean(axis=0)
         u, s, vt = np.linalg.svd(y, full_matrices=False)
-        s = s * size / max(np.linalg.norm(s), 1e-300)
-        if least:
-            s = np.maximum(s, least * extent)
-        y = np.ascontiguousarray((u * s) @ vt)
+        s *= np.linalg.norm(extent) / max(np.linalg.norm(s), 1e-300)
+        y = np.ascontiguousarray((u * np.maximum(s, least * extent)) @ vt)
         yield y + middle
