@@ -14,7 +14,7 @@ the way; else they stay as near to them as they came.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -24,11 +24,11 @@ from scipy.sparse.linalg import splu
 
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
-from unsnarl.detect.sweep import find_collisions
 from unsnarl.dynamics.system import fold_angles
+from unsnarl.errors import BadInput
 from unsnarl.mesh import TriMesh
 from unsnarl.simulation.quasi_static import STEP, STILL, TIGHT, Run, entry_of
-from unsnarl.simulation.simulate import SEPARATION, Anchors
+from unsnarl.simulation.simulate import Anchors
 
 FREE = 40  # steps in which the cloth is let go, at most
 DRAW = 1.0  # stiffness of the springs that draw along the way, in units of mass / step^2
@@ -38,8 +38,8 @@ HOLD = 1.0  # the same of what was not tangled, in the end
 LOOSE = 0.3  # the same of what was tangled, in the end
 FAR = 4.0  # mean edges: from farther away, springs do not draw more
 CALM = 0.03  # mean edges (root mean square): if nothing moves farther in a step, that is enough
-STRIDE = 1.0  # mean edges
-BACK = 40  # states of a way at which the cloth is drawn back, at most
+STRIDE = 1.0  # mean edges between the states of a way to which the cloth is drawn back
+BACK = 40  # of these, at most
 SETTLE = 40  # steps at the end, at most, until nothing moves
 PUSHED = 25  # steps in which bodies push cloth out, at most
 TIGHTER = (0.9, 0.8)  # lengths of cloth that is drawn tightly over bodies, as shares of those at rest: tried in turn
@@ -73,6 +73,7 @@ def from_rest(
         return True
     if run.steps >= max_steps or (stop is not None and stop()):
         return False
+    run.simulator._take_shapes(None)
     way = clean_start(run, stop)
     if way is None:
         return False
@@ -118,46 +119,69 @@ def draw_back(
 
     way : states (n, 3), scaled as in the run
     """
-    simulator = run.simulator
-    tangled = _tangled(run)
+    simulator, tangled = run.simulator, _tangled(run)
+    system, pins = simulator.system, _Pins(run)
+    kept = ~np.isin(system.hinges, tangled).any(axis=1)
+
+    def step(target: np.ndarray, hold: float, weak: float) -> bool:
+        strength = np.full(len(target), hold)
+        strength[tangled] = weak
+        strength[pins.vertices] = PIN
+        if not _step(run, target, strength):
+            return False
+        run.steps += 1
+        if tell is not None:
+            tell(run.best, 0)
+        return True
+
+    def over() -> bool:
+        return run.steps >= max_steps or (stop is not None and stop())
+
     with _gently(run, tangled):
-        system = simulator.system
-        as_it_was = ~np.isin(system.hinges, tangled).any(axis=1)
-        system.fold[as_it_was, 1] = fold_angles(way[0], system.hinges)[as_it_was]
-        pins, mobility = simulator.pinned, simulator.inverse_mass
-        simulator.pinned, simulator.inverse_mass = pins[:0], mobility.copy()
-        simulator.inverse_mass[pins] = 1.0 / simulator.system.mass[pins]
+        system.fold[kept, 1] = fold_angles(way[0], system.hinges)[kept]
         simulator.x = run.best = way[-1].copy()
+        try:
+            pins.let_go()
+            for target in _in_strides(run, way):
+                if over():
+                    return
+                step(target, DRAW, WEAK)
+            for _ in range(SETTLE):
+                if over():
+                    return
+                before, held = run.best, pins.held
+                if not held:
+                    pins.hold()
+                moved = step(way[0], HOLD, LOOSE)
+                if not moved and not held:
+                    pins.let_go()
+                    moved = step(way[0], HOLD, LOOSE)
+                if not moved or np.sqrt(((run.best - before) ** 2).sum(axis=1).mean()) < CALM * run.edge:
+                    return
+        finally:
+            pins.hold()
 
-        def step(target: np.ndarray, hold: float, weak: float) -> bool:
-            strength = np.full(len(target), hold)
-            strength[tangled] = weak
-            strength[pins] = PIN
-            if not _step(run, target, strength):
-                return False
-            run.steps += 1
-            if tell is not None:
-                tell(run.best, 0)
-            return True
 
-        def over() -> bool:
-            return run.steps >= max_steps or (stop is not None and stop())
+class _Pins:
+    """The pinned vertices of a run: held, they are put at their pins in each step; let go, they move like others."""
 
-        for target in _some(run, way):
-            if over():
-                break
-            step(target, DRAW, WEAK)
-        for _ in range(SETTLE):
-            before = run.best
-            if (
-                over()
-                or not step(way[0], HOLD, LOOSE)
-                or np.sqrt(((run.best - before) ** 2).sum(axis=1).mean()) < CALM * run.edge
-            ):
-                break
-        simulator.pinned, simulator.inverse_mass = pins, mobility
-        if len(pins):
-            _pin(run, way[0])
+    def __init__(self, run: Run):
+        self.simulator, self.vertices = run.simulator, run.simulator.pinned
+        free = [replace(c, pins=(), targets=None) if len(c.pins) else c for c in self.simulator.scene.cloths]
+        mobility = self.simulator.inverse_mass.copy()
+        mobility[self.vertices] = 1.0 / self.simulator.system.mass[self.vertices]
+        self.tied = self.simulator.scene, self.vertices, self.simulator.inverse_mass
+        self.loose = replace(self.simulator.scene, cloths=free), self.vertices[:0], mobility
+        self.held = True
+
+    def hold(self) -> None:
+        self.simulator.scene, self.simulator.pinned, self.simulator.inverse_mass = self.tied
+        self.held = True
+
+    def let_go(self) -> None:
+        if len(self.vertices):
+            self.simulator.scene, self.simulator.pinned, self.simulator.inverse_mass = self.loose
+            self.held = False
 
 
 def _step(run: Run, target: np.ndarray, strength: np.ndarray) -> bool:
@@ -170,28 +194,25 @@ def _step(run: Run, target: np.ndarray, strength: np.ndarray) -> bool:
     far = np.sqrt((way**2).sum(axis=1, keepdims=True))
     target = run.best + way * np.minimum(1.0, FAR * run.edge / np.maximum(far, 1e-300))
     for again in range(TRIES):
-        run._rest()
         simulator.anchors = Anchors(target, 0.1**again * strength * simulator.system.mass / STEP**2)
-        simulator.go_on()
-        if _is_clean(run, simulator.x):
+        if _go_on(run) and _is_clean(run, simulator.x):
             run.best = simulator.x.copy()
             return True
         simulator.x = run.best.copy()
     return False
 
 
-def _pin(run: Run, target: np.ndarray) -> None:
-    """Put pinned vertices at their pins, if nothing is in the way."""
-    simulator = run.simulator
-    x = run.best.copy()
-    x[simulator.pinned] = target[simulator.pinned]
-    before, after = (np.concatenate([some, run.everything[len(x) :]]) for some in (run.best, x))
-    separation = SEPARATION * simulator.scene.thickness
-    if _is_clean(run, x) and not len(find_collisions(simulator.surfaces, before, after, separation, let_go=True)):
-        run.best = x
+def _go_on(run: Run) -> bool:
+    """A step from rest; whether it ended somewhere."""
+    run._rest()
+    try:
+        run.simulator.go_on()
+    except BadInput:  # it went astray: there are faces without any area, or nearly
+        return False
+    return True
 
 
-def _some(run: Run, way: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _in_strides(run: Run, way: Sequence[np.ndarray]) -> list[np.ndarray]:
     """States to draw the cloth to, one after the other: those of a way from its end, about as far from each other."""
     back = way[::-1]
     moves = [np.sqrt(((b - a) ** 2).sum(axis=1).max()) for a, b in pairwise(back)]
@@ -217,8 +238,8 @@ def _tangled(run: Run) -> np.ndarray:
 @contextmanager
 def _gently(run: Run, tangled: np.ndarray) -> Iterator[None]:
     """The simulator as it has to be to let nothing in."""
-    simulator = run.simulator
-    system, scene, respond = simulator.system, simulator.scene, simulator.respond
+    simulator, system = run.simulator, run.simulator.system
+    before = {key: getattr(simulator, key) for key in ("scene", "respond", "rounds", "halvings", "anchors")}
     membrane, fold = system.membrane.copy(), system.fold.copy()
     simulator.respond, simulator.known, simulator.rounds, simulator.halvings = None, None, 2, 2
     system.membrane[:, :3] *= TIGHT
@@ -228,7 +249,8 @@ def _gently(run: Run, tangled: np.ndarray) -> Iterator[None]:
         yield
     finally:
         system.membrane[...], system.fold[...] = membrane, fold
-        simulator.scene, simulator.respond = scene, respond
+        for key, value in before.items():
+            setattr(simulator, key, value)
 
 
 def _is_clean(run: Run, x: np.ndarray) -> bool:
@@ -251,31 +273,31 @@ def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.nda
     """
     way = [run.start.copy()]
 
-    def found(states, every: bool) -> bool:
-        """Whether one of the states is clean; the way then ends there. every : or has those in between as well"""
-        for x in states:
-            if every:
-                way.append(x)
-            if _is_clean(run, x):
-                if not every:
+    def found(states: Iterator[np.ndarray], every: bool) -> bool:
+        """Whether one of the states is clean; the way then ends there. every : and the others belong to it too"""
+        with closing(states):
+            for x in states:
+                clean = _is_clean(run, x)
+                if clean or every:
                     way.append(x)
-                return True
-            if stop is not None and stop():
-                return False
+                if clean or stopped():
+                    return clean
         return False
+
+    def stopped() -> bool:
+        return stop is not None and stop()
 
     if found(_filled(run), every=False):
         return way
     if found(_let_go(run, run.start, FREE), every=True):
         return way
     shapes = _shapes(run)
-    if shapes is None or (stop is not None and stop()):
+    if shapes is None or stopped():
         return None
     placed = _placed(run, shapes, way[-1])
     for x in placed:
         if _is_clean(run, x):
-            found([(1.0 - s) * way[-1] + s * x for s in BLENDS], every=True)
-            return way
+            return way + _until_clean(run, [(1.0 - s) * way[-1] + s * x for s in BLENDS])
     if run.bodies:
         for share in TIGHTER:
             if found(_let_go(run, way[-1], PUSHED, share), every=False):
@@ -284,6 +306,11 @@ def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.nda
             if found(_let_go(run, x, PUSHED, through=False), every=False):
                 return way
     return way if found(_apart(run, placed[0]), every=False) else None
+
+
+def _until_clean(run: Run, states: list[np.ndarray]) -> list[np.ndarray]:
+    """The states up to the first that is clean; the last one is."""
+    return states[: 1 + next(k for k, x in enumerate(states) if _is_clean(run, x))]
 
 
 def _let_go(run: Run, x: np.ndarray, most: int, share: float = 1.0, through: bool = True) -> Iterator[np.ndarray]:
@@ -305,8 +332,8 @@ def _let_go(run: Run, x: np.ndarray, most: int, share: float = 1.0, through: boo
         try:
             for _ in range(most):
                 before = simulator.x
-                run._rest()
-                simulator.go_on()
+                if not _go_on(run):
+                    return
                 simulator.surfaces, ours = on, simulator.surfaces
                 yield simulator.x.copy()
                 simulator.surfaces = ours

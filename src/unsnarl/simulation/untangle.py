@@ -15,14 +15,16 @@ from unsnarl.errors import BadInput
 from unsnarl.io.frames import Frames
 from unsnarl.jit import ints
 from unsnarl.mesh import TriMesh
-from unsnarl.simulation.quasi_static import FOLLOW, FOLLOW_STEPS, Run, entry_of, sides
+from unsnarl.simulation.from_rest import draw_back, from_rest
+from unsnarl.simulation.quasi_static import Run, entry_of, sides
 from unsnarl.simulation.scene import Cloth
 from unsnarl.tangles.check import check, meshes_of
 from unsnarl.tangles.report import TangleReport
-from unsnarl.untangle import RESPONSES
+from unsnarl.untangle import METHODS as UNTANGLING
 from unsnarl.untangle.layers import in_layers
 
-METHODS = ("auto", *RESPONSES)
+METHODS = (*UNTANGLING, "from_rest")
+FOLLOW = 100  # steps, at most, in which a clean mesh is drawn to where it should be
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,8 @@ class Untangled:
         if by:
             lines.append(f"{by} finds {'intersections' if found else 'no intersection'}")
         if not self.converged:
+            if self.method == "from_rest" and not self.steps:
+                lines.append("no clean state to start from is known")
             lines += ["", "left:", str(self.report)]
         return "\n".join(lines)
 
@@ -140,13 +144,17 @@ def untangle(
         raise BadInput(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)) or max_steps < 0:
         raise BadInput(f"max_steps must be a whole number from 0 on, not {max_steps!r}")
-    run = Run(cloths, _rest(cloths, rest), solids, _pins(cloths, pins), method)
+    own = method == "from_rest"  # it does not pull at what is tangled
+    run = Run(cloths, _rest(cloths, rest), solids, _pins(cloths, pins), "none" if own else method)
     run.folds_known = rest is not None
-    if layers and len(cloths) > 1:
+    if layers and len(cloths) > 1 and not own:
         run.simulator.respond = in_layers(run.simulator.respond, cloths)
-    run.go(max_steps, progress, stop, record)
-    if run.best_hits == 0 and run.steps:
-        run.relax(stop)
+    if own:
+        from_rest(run, max_steps, progress, stop, record)
+    else:
+        run.go(max_steps, progress, stop, record)
+        if run.best_hits == 0 and run.steps:
+            run.relax(stop)
     report = run.report_at(run.best)
     return Untangled(
         meshes=tuple(run.moved()),
@@ -267,15 +275,18 @@ def untangle_frames(
 
 
 def _follow(last: TriMesh, mesh: TriMesh, rest, bodies, pins, method, progress, stop) -> Untangled | None:
-    """`mesh` untangled by drawing the clean mesh `last` to it; None if `last` is not clean beside the bodies."""
+    """`mesh` untangled by drawing the clean mesh `last` to it; None if `last` is not clean beside the bodies,
+    or pins are not reached."""
     began = time.perf_counter()
     solids = meshes_of(bodies, "body")
     run = Run([mesh], _rest([mesh], rest), solids, _pins([mesh], pins), "none")
     run.best = run.scale * last.x
     if not run.report_at(run.best).clean:
         return None
-    run.simulator.x = run.best.copy()
-    run.relax(stop, FOLLOW, FOLLOW_STEPS)
+    draw_back(run, [run.start, run.best], FOLLOW, stop)
+    pinned = run.simulator.pinned
+    if (run.best[pinned] != run.start[pinned]).any():
+        return None
     report = run.report_at(run.best)
     entries = [(0, run.before), (1, report)]
     history = [entry_of(k, r, len(mesh.x)) for k, r in entries]
