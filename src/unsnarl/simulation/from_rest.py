@@ -37,6 +37,7 @@ PIN = 100.0  # the same at pins
 HOLD = 1.0  # the same of what was not tangled, in the end
 LOOSE = 0.3  # the same of what was tangled, in the end
 FAR = 4.0  # mean edges: from farther away, springs do not draw more
+LEAP = 20.0  # mean edges: what moves farther in a step has gone astray
 CALM = 0.03  # mean edges (root mean square): if nothing moves farther in a step, that is enough
 STRIDE = 1.0  # mean edges between the states of a way to which the cloth is drawn back
 BACK = 40  # of these, at most
@@ -46,6 +47,7 @@ TIGHTER = (0.9, 0.8)  # lengths of cloth that is drawn tightly over bodies, as s
 DOUBT = 0.1  # weight of what is tangled when shapes are laid out
 FAIR = (0.25, 1.5)  # shares of its length at rest and in the input between which an edge of what is spanned has to be
 RINGS = (1, 1, 2, 4, 8)  # by which what is tangled is grown until it can be spanned, one after the other
+UNDONE = 4  # rings around what would cross, at most, that do not take part in a step
 TRIES = 3  # of a step, each with springs a tenth as stiff
 BLENDS = (0.25, 0.5, 0.75, 1.0)  # shares of the way from where the cloth was let go to a placed clean shape
 APART = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # diagonals by which cloths are tried to be moved apart
@@ -146,17 +148,19 @@ def draw_back(
                 if over():
                     return
                 step(target, DRAW, WEAK)
+            calm = True
             for _ in range(SETTLE):
                 if over():
                     return
-                before, held = run.best, pins.held
-                if not held:
+                before = run.best
+                if calm and not pins.held:
                     pins.hold()
-                moved = step(way[0], HOLD, LOOSE)
-                if not moved and not held:
-                    pins.let_go()
-                    moved = step(way[0], HOLD, LOOSE)
-                if not moved or np.sqrt(((run.best - before) ** 2).sum(axis=1).mean()) < CALM * run.edge:
+                    if not step(way[0], HOLD, LOOSE):
+                        pins.let_go()
+                if run.best is before and not step(way[0], HOLD, LOOSE):
+                    return
+                was, calm = calm, np.sqrt(((run.best - before) ** 2).sum(axis=1).mean()) < CALM * run.edge
+                if calm and (was or pins.held):
                     return
         finally:
             pins.hold()
@@ -187,7 +191,7 @@ class _Pins:
 def _step(run: Run, target: np.ndarray, strength: np.ndarray) -> bool:
     """A step from rest towards a target (n, 3), by springs in units of mass / step^2 (n,); whether there was one.
 
-    If it lets anything in, it is undone, and made again with weaker springs.
+    If it lets anything in, it is undone around there; where that is not enough, it is made again with weaker springs.
     """
     simulator = run.simulator
     way = target - run.best
@@ -195,21 +199,40 @@ def _step(run: Run, target: np.ndarray, strength: np.ndarray) -> bool:
     target = run.best + way * np.minimum(1.0, FAR * run.edge / np.maximum(far, 1e-300))
     for again in range(TRIES):
         simulator.anchors = Anchors(target, 0.1**again * strength * simulator.system.mass / STEP**2)
-        if _go_on(run) and _is_clean(run, simulator.x):
-            run.best = simulator.x.copy()
+        x = _kept_out(run, simulator.x) if _go_on(run) else None
+        simulator.x = run.best.copy() if x is None else x
+        if x is not None:
+            run.best = x.copy()
             return True
-        simulator.x = run.best.copy()
     return False
 
 
+def _kept_out(run: Run, x: np.ndarray) -> np.ndarray | None:
+    """Positions x (n, 3), with what crosses and some rings around it where it was before; None if that is not clean."""
+    mesh, bvh = run.simulator.surfaces.mesh, run.simulator.surfaces.bvh
+    run.everything[: len(x)] = x
+    hits = find_hits(mesh, run.everything, bvh)
+    if len(hits) == 0:
+        return x
+    stays = np.zeros(len(mesh.x), np.bool_)
+    stays[mesh.edges[hits.edge]] = stays[mesh.faces[hits.face]] = True
+    for _ in range(UNDONE):
+        stays[mesh.faces[stays[mesh.faces].any(axis=1)]] = True
+        y = np.where(stays[: len(x), None], run.best, x)
+        if _is_clean(run, y) and not stays[run.simulator.pinned].any():
+            return y
+    return None
+
+
 def _go_on(run: Run) -> bool:
-    """A step from rest; whether it ended somewhere."""
+    """A step from rest; whether it ended anywhere near."""
     run._rest()
+    before = run.simulator.x
     try:
         run.simulator.go_on()
-    except BadInput:  # it went astray: there are faces without any area, or nearly
+    except BadInput:  # it went astray, as it does where faces have no area, or nearly none
         return False
-    return True
+    return bool(np.abs(run.simulator.x - before).max() < LEAP * run.edge)
 
 
 def _in_strides(run: Run, way: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -243,6 +266,7 @@ def _gently(run: Run, tangled: np.ndarray) -> Iterator[None]:
     membrane, fold = system.membrane.copy(), system.fold.copy()
     simulator.respond, simulator.known, simulator.rounds, simulator.halvings = None, None, 2, 2
     system.membrane[:, :3] *= TIGHT
+    system.membrane[_shapeless(run), :3] = 0.0
     if not run.folds_known:
         system.fold[np.isin(system.hinges, tangled).any(axis=1), 1] = 0.0
     try:
@@ -251,6 +275,12 @@ def _gently(run: Run, tangled: np.ndarray) -> Iterator[None]:
         system.membrane[...], system.fold[...] = membrane, fold
         for key, value in before.items():
             setattr(simulator, key, value)
+
+
+def _shapeless(run: Run) -> np.ndarray:
+    """(m,) bool, faces without any area at rest: they have been given one, but pull at nothing here."""
+    area = np.concatenate([np.abs(np.linalg.det(rest.rest)) for rest in run.rest])
+    return area <= 1e-8 * (run.edge / run.scale) ** 2
 
 
 def _is_clean(run: Run, x: np.ndarray) -> bool:
