@@ -48,7 +48,13 @@ def untangle(
         str | None,
         typer.Option(metavar="boundary|FILE", help="Vertices that stay where they are: a file of numbers, from 0 on."),
     ] = None,
-    method: Annotated[str, typer.Option(metavar="auto|gia|rbf|icm|gia+icm|boundary", help="How.")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|gia|rbf|icm|gia+icm|boundary|uv|from_rest",
+            help="How. from_rest: from a clean state, such as --rest, back towards the mesh.",
+        ),
+    ] = "auto",
     max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Steps, at most (of each frame).")] = 2000,
     report: Annotated[Path | None, typer.Option(metavar="F.json", help="Write figures as JSON; - for stdout.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="F.png", help="Draw before and after.")] = None,

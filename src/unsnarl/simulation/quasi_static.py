@@ -37,7 +37,6 @@ EFFORTS = (
 )  # taken in turn
 STALL = 12  # steps without fewer hits, after which the next effort is tried
 HOLD = 0.02  # stiffness of the springs that hold what is not tangled where it was, in units of mass / step^2
-FOLLOW, FOLLOW_STEPS = 1.0, 100  # the same while a clean mesh is drawn to where it should be
 TIGHT = 10.0  # times as stiff is the felt, in its plane, while it relaxes
 RELAX = 80  # steps, at most, after the last intersection is gone
 STILL = 2e-2  # mean edges: if nothing moves farther in a step, the cloth is at rest
@@ -123,10 +122,10 @@ class Run:
             simulator.go_on()
             self.steps += 1
 
-    def _hold(self, report: TangleReport | None, hold: float = HOLD) -> None:
+    def _hold(self, report: TangleReport | None) -> None:
         """Hold what is not tangled where it was."""
         n = len(self.start)
-        strength = np.full(n, hold)
+        strength = np.full(n, HOLD)
         if report is not None:
             corners = report.mesh.faces[report.path_list.run].ravel()
             tangled = np.concatenate([report.regions.vertex, corners])
@@ -142,13 +141,13 @@ class Run:
         for a in (self.simulator.v, self.simulator.pull, self.simulator.push):
             a[...] = 0.0
 
-    def relax(self, stop, hold: float = HOLD, steps: int = RELAX) -> None:
+    def relax(self, stop) -> None:
         """Towards the rest shape and where it was; nothing may cross any more."""
         simulator = self.simulator
         simulator.respond, simulator.rounds, simulator.halvings = None, 2, 2
         simulator.system.membrane[:, :3] *= TIGHT
-        self._hold(None, hold)
-        for _ in range(steps):
+        self._hold(None)
+        for _ in range(RELAX):
             if stop is not None and stop():
                 return
             self._rest()
