@@ -23,7 +23,8 @@ from unsnarl.simulation.scene import Body, Cloth, Scene
 from unsnarl.simulation.simulate import Anchors, Pulling, Simulator
 from unsnarl.tangles.colours import inside
 from unsnarl.tangles.report import TangleReport
-from unsnarl.untangle.uv import UvPulls
+from unsnarl.untangle.auto import Auto
+from unsnarl.untangle.uv import Finesse, UvPulls
 
 SIZE = 0.02  # [m], about the mean edge while meshes are worked on
 STEP = 0.02  # [s]
@@ -64,6 +65,8 @@ class Run:
             gravity=0.0, air=0.0, friction=0.0, untangle=method, name="untangle",
         )  # fmt: skip
         self.simulator = Simulator(scene, LOOSE)
+        self.method = self.simulator.respond
+        self.turns = ["rbf" if method == "auto" else method]
         self.start = self.scale * np.concatenate([m.x for m in cloths])
         self.everything = np.concatenate([self.start, *(self.scale * b.x for b in bodies)])
         self.edge = edge
@@ -86,8 +89,12 @@ class Run:
         ends = np.cumsum([0] + [len(m.x) for m in self.cloths])
         return [m.moved(x[a:b]) for m, a, b in zip(self.cloths, ends, ends[1:])]
 
+    @property
+    def finesses(self) -> list[Finesse]:
+        return self.method.finesses if isinstance(self.method, (UvPulls, Auto)) else []
+
     def go(self, max_steps: int, progress, stop, record: int) -> None:
-        """Until nothing crosses, or there is no step left."""
+        """Until nothing crosses, or there is no step left, or all of `auto` has stalled."""
         simulator = self.simulator
         simulator.x = self.start.copy()
         simulator.rounds, simulator.halvings = 2, 0
@@ -96,7 +103,14 @@ class Run:
         while True:
             report = self.analyse(simulator.x)
             hits = len(report.hits)
-            red = simulator.respond.see(report).vertices if isinstance(simulator.respond, UvPulls) else None
+            if isinstance(self.method, Auto) and self.method.watch(report):
+                if self.method.lost:
+                    return
+                self.turns.append("uv")
+                simulator.x, fewest, since, effort = self.best.copy(), np.inf, 0, 0
+                report = self.analyse(simulator.x)
+                hits = len(report.hits)
+            red = self.method.red_of(report) if isinstance(self.method, (UvPulls, Auto)) else None
             entry = entry_of(self.steps, report, len(simulator.x), red)
             self.history.append(entry)
             if hits < self.best_hits:

@@ -33,9 +33,10 @@ from unsnarl.resolve.zones import resolve
 from unsnarl.simulation.scene import Scene, between_frames
 from unsnarl.tangles.check import analyse, parts_of
 from unsnarl.tangles.report import TangleReport
-from unsnarl.untangle import AUTO, RESPONSES
-from unsnarl.untangle.uv import UvPulls
+from unsnarl.untangle import RESPONSES
+from unsnarl.untangle.auto import Auto
 from unsnarl.untangle.response import Response
+from unsnarl.untangle.uv import UvPulls
 
 SEPARATION = 0.1  # share of the thickness that nothing comes nearer than
 GAP = 0.5  # share of the thickness at which impulses stop what approaches
@@ -175,15 +176,15 @@ class Simulator:
 
     def method(self, name: str):
         """The method of untangling of this name, ready to be asked; None for "none"."""
-        name = AUTO if name == "auto" else name
-        if name != "uv":
+        if name not in ("uv", "auto"):
             return RESPONSES.get(name)
-        return UvPulls([c.mesh for c in self.scene.cloths], len(self.inverse_mass), self.inverse_mass == 0.0)
+        uv = UvPulls([c.mesh for c in self.scene.cloths], len(self.inverse_mass), self.inverse_mass == 0.0)
+        return uv if name == "uv" else Auto(uv)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Everything that the further run depends on, as arrays; after `restore` it goes on bit for bit the same."""
         keep = {key: getattr(self, key).copy() for key in _CARRIED}
-        more = self.respond.snapshot() if isinstance(self.respond, UvPulls) else {}
+        more = self.respond.snapshot() if isinstance(self.respond, (UvPulls, Auto)) else {}
         return {"number": np.int64(self.number), **keep, **more}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
@@ -192,7 +193,7 @@ class Simulator:
             if value.shape != now.shape or value.dtype != now.dtype:
                 raise BadInput(f"the checkpoint's {key} is {value.dtype} {value.shape}, not {now.dtype} {now.shape}")
             setattr(self, key, np.ascontiguousarray(value))
-        if isinstance(self.respond, UvPulls):
+        if isinstance(self.respond, (UvPulls, Auto)):
             self.respond.restore(arrays)
         self.number = int(arrays["number"])
         self.stats = self._measured({}, time.perf_counter())
@@ -222,7 +223,12 @@ class Simulator:
         if self.respond is None:
             return None
         report, self.known = self.known, None
+        watched = report is None and isinstance(self.respond, Auto)
         report = report or self.tangle(everything)
+        if report.clean and isinstance(self.respond, (UvPulls, Auto)):
+            self.respond.begin_again()
+        elif watched:
+            self.respond.watch(report)
         return None if report.clean else self.respond(report, self.pulling.past * self.scene.thickness)
 
     def _with_bodies(self, x: np.ndarray, t: float) -> np.ndarray:

@@ -22,8 +22,10 @@ from unsnarl.tangles.check import check, meshes_of
 from unsnarl.tangles.report import TangleReport
 from unsnarl.untangle import METHODS as UNTANGLING
 from unsnarl.untangle.layers import in_layers
+from unsnarl.untangle.uv import Finesse
 
 METHODS = (*UNTANGLING, "from_rest")
+NET = 100  # steps that `auto` keeps for `from_rest`, of many
 FOLLOW = 100  # steps, at most, in which a clean mesh is drawn to where it should be
 
 
@@ -40,6 +42,8 @@ class Untangled:
     report    : what is left
     before    : what there was
     certified : {"by", "intersections"}, ipctk's verdict; both None where it is not installed
+    turns     : the methods that had their turn, one after the other: of `auto` there may be several
+    finesses  : what `uv` pulled out, one after the other
     shapes    : [(step, x (n, 3) of all cloths)], if they were asked for
     seconds   : how long it took
     """
@@ -53,6 +57,8 @@ class Untangled:
     report: TangleReport
     before: TangleReport
     certified: dict
+    turns: tuple[str, ...] = ()
+    finesses: list[Finesse] = field(default_factory=list)
     shapes: list[tuple[int, np.ndarray]] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -71,6 +77,7 @@ class Untangled:
         out = {
             "converged": self.converged,
             "method": self.method,
+            "turns": list(self.turns),
             "steps": self.steps,
             "initial_ef_pairs": len(self.before.hits),
             "final_ef_pairs": len(self.report.hits),
@@ -152,21 +159,26 @@ def untangle(
     if own:
         from_rest(run, max_steps, progress, stop, record)
     else:
-        run.go(max_steps, progress, stop, record)
+        net = method == "auto" and not layers  # which does not know of layers
+        run.go(max_steps - min(NET, max_steps // 4) * net, progress, stop, record)
         if run.best_hits == 0 and run.steps:
             run.relax(stop)
+        elif net and from_rest(run, max_steps, progress, stop, record):
+            run.turns.append("from_rest")
     report = run.report_at(run.best)
     return Untangled(
         meshes=tuple(run.moved()),
         rest=tuple(run.rest),
         converged=report.clean,
         method=method,
+        turns=tuple(run.turns),
         steps=run.steps,
         history=run.history,
         report=report,
         before=run.before,
         certified=_second_opinion(report),
         shapes=run.shapes,
+        finesses=run.finesses,
         seconds=time.perf_counter() - began,
     )
 

@@ -14,4 +14,3 @@ RESPONSES = {
     "boundary": boundary.respond,
 }
 METHODS = ("auto", *RESPONSES, "uv")  # those that work while simulating
-AUTO = "rbf"  # what "auto" stands for while simulating

@@ -39,8 +39,9 @@ from unsnarl.untangle.m_cch import RedCrossesRed
 from unsnarl.untangle.response import Response, Several, pulls
 
 GAMMA = 0.8  # of an edge's length at rest is left of it after a step. [D §9]
+LEAST = 0.04  # of it is left at the end: less than APART, and still a shape
 APART = 0.1  # mean edges that red and green keep from each other (D's epsilon_RG)
-PATIENCE = 30  # steps
+PATIENCE = 20  # steps
 REST = 3  # steps that a hindered vertex waits
 KINDS = ("OffSeam", "OnSeam-A", "OnSeam-B")
 NONE, PULL, SHRINK = range(3)
@@ -89,9 +90,9 @@ class UvPulls:
         colours = self.see(report)
         self.red = colours.vertices
         self._edit(report, colours)
-        at_tip, loose = tips(report, colours)
-        crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | loose), APART * self.edge)
-        contours = contour_pulls(report, at_tip)
+        green, more = where_green(report, colours)
+        crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | more), APART * self.edge)
+        contours = contour_pulls(report, green)
         left = self._seen[2]
         if not left.any():
             return replace(pulls([contours], crossing), rest=self.rest)
@@ -105,6 +106,10 @@ class UvPulls:
             red, left = remembered(report, self.red)
             self._seen = report, red_and_green(report.mesh, report.hits, report.segment_list, red), left
         return self._seen[1]
+
+    def red_of(self, report: TangleReport) -> np.ndarray | None:
+        """(n,) bool, the red vertices."""
+        return self.see(report).vertices
 
     def begin_again(self) -> None:
         """Forget everything: rest shapes as they were, and anything may be red."""
@@ -125,32 +130,29 @@ class UvPulls:
         cut = np.zeros(len(t.edges), np.bool_)
         cut[report.hits.edge] = True
         done, steps = _schedule(
-            mesh.x, mesh.faces[: len(self.original)], self.original, self.rest, t.edges, t.face_edges, t.edge_face_count,
-            t.star_start, t.star_edges, t.fan_start, t.fan_faces, colours.vertices, colours.edges, colours.outmost,
-            colours.red_star, cut, self.fixed, self.doing, self.target, self.face, self.count, self.room, self.tries,
-            self.wait,
+            mesh.x, mesh.faces[: len(self.original)], self.original, self.rest, t.edges, t.face_edges,
+            t.edge_face_count, t.star_start, t.star_edges, t.fan_start, t.fan_faces, colours.vertices, colours.edges,
+            colours.outmost, colours.red_star, cut, self.fixed, self.doing, self.target, self.face, self.count,
+            self.room, self.tries, self.wait,
         )  # fmt: skip
         self.finesses += [Finesse(KINDS[self.seam[v]], int(k)) for v, k in zip(done, steps)]
 
 
-def tips(report: TangleReport, colours: RedGreen) -> tuple[np.ndarray, np.ndarray]:
-    """(h,) bool, the hits next to a loop vertex without anything red around; (e,) bool, edges that they may pass.
+def where_green(report: TangleReport, colours: RedGreen) -> tuple[np.ndarray, np.ndarray]:
+    """(h,) bool, the hits of edges and faces whose vertices are all green; (e,) bool, more edges that may cross red.
 
-    Two faces that cross from their common vertex on do so at any size: shrinking them does not help. What does is that
-    the edge of one passes an edge of the other at that vertex.
+    There the contour is to leave the edge or the face, and all forces that make it shorter help. Two faces that cross
+    from their common vertex on do so at any size, so shrinking them does not help; what does is that the edge of one
+    passes an edge of the other at that vertex. These are the further edges.
     """
-    mesh, segments = report.mesh, report.segment_list
-    some = np.flatnonzero(segments.loop_vertex >= 0)
-    hit, vertex = segments.hits[some, 0], segments.loop_vertex[some]
-    green = ~colours.vertices[mesh.edges[report.hits.edge[hit]]].any(axis=1) & ~colours.vertices[vertex]
-    at_tip, loose = np.zeros(len(report.hits), np.bool_), np.zeros(len(mesh.edges), np.bool_)
-    at_tip[hit[green]] = True
-    at_tip |= ~colours.vertices[mesh.edges[report.hits.edge]].any(axis=1) & ~colours.vertices[
-        mesh.faces[report.hits.face]
-    ].any(axis=1)
-    edges = mesh.face_edges[segments.faces[some[green]]].reshape(-1, 6)
-    loose[edges[(mesh.edges[edges] == vertex[green][:, None, None]).any(axis=2)]] = True
-    return at_tip, loose
+    mesh, hits, segments, red = report.mesh, report.hits, report.segment_list, colours.vertices
+    green = ~red[mesh.edges[hits.edge]].any(axis=1) & ~red[mesh.faces[hits.face]].any(axis=1)
+    more = np.zeros(len(mesh.edges), np.bool_)
+    tip = segments.loop_vertex >= 0
+    tip[tip] = ~red[mesh.edges[hits.edge[segments.hits[tip, 0]]]].any(axis=1) & ~red[segments.loop_vertex[tip]]
+    edges = mesh.face_edges[segments.faces[tip]].reshape(-1, 6)
+    more[edges[(mesh.edges[edges] == segments.loop_vertex[tip][:, None, None]).any(axis=2)]] = True
+    return green, more
 
 
 def seam_kinds(mesh: TriMesh) -> np.ndarray:
@@ -245,11 +247,14 @@ def _schedule(
         if fixed[a] or fixed[b] or wait[a] > 0 or wait[b] > 0:
             continue
         goal = np.int64(faces[f, 0]) + faces[f, 1] + faces[f, 2] - a - b
-        if _free(a, b, doing, edges, star_start, star_edges) and _free(b, a, doing, edges, star_start, star_edges):
-            if _room(a, b, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces) >= 1.0:
-                _begin(a, SHRINK, goal, f, 1.0, doing, target, face, count, room)
-                _begin(b, SHRINK, goal, f, 1.0, doing, target, face, count, room)
-                active += 1
+        if not _free(a, b, doing, edges, star_start, star_edges):
+            continue
+        if not _free(b, a, doing, edges, star_start, star_edges):
+            continue
+        if _room(a, b, goal, faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces) >= 1.0:
+            _begin(a, SHRINK, goal, f, 1.0, doing, target, face, count, room)
+            _begin(b, SHRINK, goal, f, 1.0, doing, target, face, count, room)
+            active += 1
     for v in range(n):  # lines 6 to 9
         if not outmost[v] or fixed[v]:
             continue
@@ -295,7 +300,7 @@ def _schedule(
     move = np.zeros((fan_start[1:] - fan_start[:-1]).max() * 2, np.float64).reshape(-1, 2)
     for v in range(n):
         if doing[v] != NONE:
-            share = room[v] * (1.0 - GAMMA ** count[v])
+            share = room[v] * (1.0 - max(GAMMA ** count[v], LEAST))
             _unfold(v, target[v], faces, original, edge_face_count, face_edges, edges, fan_start, fan_faces, move)
             for i in range(fan_start[v], fan_start[v + 1]):
                 f = fan_faces[i]
