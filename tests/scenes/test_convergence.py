@@ -85,7 +85,7 @@ def small_session(monkeypatch, method: str) -> dragged_jacket.Session:
     return session
 
 
-@pytest.mark.parametrize("method", ["uv", "rbf"])
+@pytest.mark.parametrize("method", ["uv", "auto", "rbf"])
 def test_a_session_of_dragging(monkeypatch, method):
     session = small_session(monkeypatch, method)
     assert session.dragged == 10 and len(session.hits) == len(session.red) == 14

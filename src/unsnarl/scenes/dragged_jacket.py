@@ -18,6 +18,7 @@ from unsnarl.scenes.claims import judge_disagrees
 from unsnarl.simulation.scene import Scene
 from unsnarl.simulation.simulate import Anchors, Simulator
 from unsnarl.tangles.report import TangleReport
+from unsnarl.untangle.auto import Auto
 from unsnarl.untangle.uv import Finesse, UvPulls
 from unsnarl.wardrobe.dress import Dressed, dress
 from unsnarl.wardrobe.tanglers.drag import way
@@ -98,10 +99,10 @@ def run(scene: Scene, progress: Callable[[float], None] | None = None) -> Sessio
             progress((k + 1) / steps)
     reports.append(_look(simulator))
     red.append(_red(simulator, reports[-1]))
-    method = simulator.respond
+    method = _uv(simulator)
     return Session(
         reports, red, seconds, DRAGS * (LONG + PAUSE) - PAUSE,
-        method.finesses if isinstance(method, UvPulls) else [], np.array_equal(simulator.system.shape, shapes),
+        [] if method is None else method.finesses, np.array_equal(simulator.system.shape, shapes),
     )  # fmt: skip
 
 
@@ -138,6 +139,14 @@ def _drag(simulator: Simulator, patch: np.ndarray, at: np.ndarray) -> None:
     where, stiffness = simulator.x.copy(), np.zeros(len(simulator.x))
     stiffness[patch] = HOLD * simulator.system.mass[patch] * FPS**2
     simulator.anchors = Anchors(where, stiffness)
+    method = _uv(simulator)
+    if method is not None:  # what was green may have been put on the other side of something
+        method.red = np.ones_like(method.red)
+
+
+def _uv(simulator: Simulator) -> UvPulls | None:
+    method = simulator.respond
+    return method.uv if isinstance(method, Auto) else method if isinstance(method, UvPulls) else None
 
 
 def _look(simulator: Simulator) -> TangleReport:
@@ -148,8 +157,8 @@ def _look(simulator: Simulator) -> TangleReport:
 
 
 def _red(simulator: Simulator, report: TangleReport) -> int:
-    method = simulator.respond
-    colours = method.see(report) if isinstance(method, UvPulls) else report.red_green
+    method = _uv(simulator)
+    colours = report.red_green if method is None else method.see(report)
     return int(colours.vertices[: len(simulator.x)].sum())
 
 
