@@ -295,10 +295,11 @@ def _is_clean(run: Run, x: np.ndarray) -> bool:
 def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.ndarray] | None:
     """A way from the input to a clean state: states (n, 3), scaled as in the run, of which only the last is clean.
 
-    First the cloths are let go, through anything but bodies, which takes them towards their rest shapes. What then is
-    still not clean is laid out: each cloth in its rest shape where it is, all of them by one rigid motion, or all as
-    given. If these pass through bodies only, they are let go from there, or are drawn tightly over the bodies. At last
-    they are moved apart and off the bodies. A cloth whose rest shape is not clean in itself is deflated.
+    First what is tangled is spanned by what is around it. Then the cloths are let go, through anything but bodies,
+    which takes them towards their rest shapes. What is still not clean is laid out: each cloth in its rest shape where
+    it is, all of them by one rigid motion, or all as given. What passes through bodies only is pushed out of them, and
+    otherwise drawn tightly over them. At last the cloths are moved apart and off the bodies. A cloth whose rest shape
+    is not clean in itself is deflated.
     None: nothing of that is clean, or somebody said stop.
     """
     way = [run.start.copy()]
@@ -313,6 +314,11 @@ def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.nda
                 if clean or stopped():
                     return clean
         return False
+
+    def pushed_out(x: np.ndarray) -> bool:
+        """Whether it gets clean from x on by being pushed out of bodies."""
+        alone = len(find_hits(run.simulator.system.mesh, x)) == 0
+        return alone and found(_let_go(run, x, PUSHED, through=False), every=False)
 
     def stopped() -> bool:
         return stop is not None and stop()
@@ -329,12 +335,13 @@ def clean_start(run: Run, stop: Callable[[], bool] | None = None) -> list[np.nda
         if _is_clean(run, x):
             return way + _until_clean(run, [(1.0 - s) * way[-1] + s * x for s in BLENDS])
     if run.bodies:
+        if any(pushed_out(x) for x in _filled(run)):
+            return way
         for share in TIGHTER:
             if found(_let_go(run, way[-1], PUSHED, share), every=False):
                 return way
-        for x in placed:
-            if found(_let_go(run, x, PUSHED, through=False), every=False):
-                return way
+        if any(pushed_out(x) for x in placed):
+            return way
     return way if found(_apart(run, placed[0]), every=False) else None
 
 
