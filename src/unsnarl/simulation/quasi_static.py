@@ -39,7 +39,8 @@ EFFORTS = (
 STALL = 12  # steps without fewer hits, after which the next effort is tried
 HOLD = 0.02  # stiffness of the springs that hold what is not tangled where it was, in units of mass / step^2
 TIGHT = 10.0  # times as stiff is the felt, in its plane, while it relaxes
-RELAX = 80  # steps, at most, after the last intersection is gone
+EASY = 0.005  # the same while the cloth relaxes
+RELAX = 120  # steps, at most, after the last intersection is gone
 STILL = 2e-2  # mean edges: if nothing moves farther in a step, the cloth is at rest
 LOOSE = Options(tolerance=1e-2, most=100)
 
@@ -136,10 +137,10 @@ class Run:
             simulator.go_on()
             self.steps += 1
 
-    def _hold(self, report: TangleReport | None) -> None:
+    def _hold(self, report: TangleReport | None, hold: float = HOLD) -> None:
         """Hold what is not tangled where it was."""
         n = len(self.start)
-        strength = np.full(n, HOLD)
+        strength = np.full(n, hold)
         if report is not None:
             corners = report.mesh.faces[report.path_list.run].ravel()
             tangled = np.concatenate([report.regions.vertex, corners])
@@ -160,7 +161,7 @@ class Run:
         simulator = self.simulator
         simulator.respond, simulator.rounds, simulator.halvings = None, 2, 2
         simulator.system.membrane[:, :3] *= TIGHT
-        self._hold(None)
+        self._hold(None, EASY)
         for _ in range(RELAX):
             if stop is not None and stop():
                 return
