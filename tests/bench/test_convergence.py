@@ -22,6 +22,7 @@ def make_small(patch: pytest.MonkeyPatch) -> None:
     """Fewer and smaller states, and no dressing."""
     patch.setattr(rudimentary, "RUDIMENTARY", ("closed", "eight"))
     patch.setattr(rudimentary, "RESOLUTIONS", (12, 15))
+    patch.setattr(convergence, "BALLS", {"small": 0.13, "larger": 0.15})
     patch.setattr(shaken_ensembles, "ENSEMBLES", {"circle_skirt": None})
     patch.setattr(shaken_ensembles, "build", lambda name: canonical("closed", 12))
     cloth = Cloth(canonical("closed", 15).clean[0], pins="boundary")
@@ -74,13 +75,13 @@ def test_handkerchiefs_beside_other_methods_and_the_papers(result):
         assert row["rises"] is None and (row["left"] == {}) == (row["resolved"] == 1)
     assert (papers["steps"], papers["segments"], papers["triangles"]) == (75, 7_801, 163)
     assert before["left"] == {"LL": 3} and before["resolved"] == 0
-    assert ours[2]["segments"] > ours[0]["segments"] > 3_500
+    assert ours[2]["segments"] > ours[0]["segments"] > 300
 
 
 def test_the_curve_is_that_of_the_first_seed(result):
     red, ms = result.curve["red"], result.curve["ms"]
     assert result.curve["seed"] == 0 and len(red) == len(ms) + 1 == of(result, "handkerchief")[0]["steps"] + 1
-    assert red[0] > 50 and red[-1] == 0 and min(ms) > 0
+    assert red[0] > 15 and red[-1] == 0 and min(ms) > 0
 
 
 def test_table_1_counts_finesses_by_type(result):

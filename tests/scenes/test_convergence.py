@@ -44,7 +44,7 @@ def test_they_are_as_tangled_as_the_papers_whichever_way_it_counts():
         (exploded_handkerchief.RADIUS, 3_900, 0.9 * 47.9),
         (exploded_handkerchief.WIDER, 7_600, 47.9),
     ):
-        reports = [us.check(exploded_handkerchief.build(seed, radius).meshes) for seed in exploded_handkerchief.SEEDS]
+        reports = [us.check(exploded_handkerchief.build(seed, radius).meshes) for seed in range(30)]
         assert np.median([len(r.segments) for r in reports]) > segments
         assert np.median([2 * len(r.segments) / len(r.crossing_faces) for r in reports]) > others
 
