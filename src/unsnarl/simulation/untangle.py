@@ -25,6 +25,7 @@ from unsnarl.untangle.layers import in_layers
 from unsnarl.untangle.uv import Finesse
 
 METHODS = (*UNTANGLING, "from_rest")
+WORN = 0.05  # of the edges' lengths: if they differ more than that, `auto` asks what `from_rest` makes of it
 NET = 100  # steps that `auto` keeps for `from_rest`, of many
 FOLLOW = 100  # steps, at most, in which a clean mesh is drawn to where it should be
 
@@ -163,6 +164,12 @@ def untangle(
         run.go(max_steps - min(NET, max_steps // 4) * net, progress, stop, record)
         if run.best_hits == 0 and run.steps:
             run.relax(stop)
+            if net and _worn(run) > WORN:
+                other = Run(cloths, run.rest, solids, _pins(cloths, pins), "none")
+                other.folds_known = run.folds_known
+                if from_rest(other, max_steps, stop=stop) and _worn(other) < _worn(run):
+                    run.best = other.best
+                    run.turns.append("from_rest")
         elif net and from_rest(run, max_steps, progress, stop, record):
             run.turns.append("from_rest")
     report = run.report_at(run.best)
@@ -181,6 +188,11 @@ def untangle(
         finesses=run.finesses,
         seconds=time.perf_counter() - began,
     )
+
+
+def _worn(run: Run) -> float:
+    """95 % of the edges differ by less from their length at rest, where the run got best."""
+    return float(np.quantile(np.concatenate([_edge_change(m, r) for m, r in zip(run.moved(), run.rest)]), 0.95))
 
 
 def _edge_change(mesh: TriMesh, rest: TriMesh) -> np.ndarray:
