@@ -250,6 +250,5 @@ def test_auto_falls_into_the_net_where_all_else_stalls(monkeypatch):
 
     monkeypatch.setattr(uv.UvPulls, "__call__", lambda self, report, reach: nothing(report, reach))
     monkeypatch.setattr(rbf, "respond", nothing)
-    state = family("bi_bi", 5)
-    result = us.untangle(state.meshes, rest=state.clean, max_steps=400)
+    result = us.untangle(canonical("closed", 14).meshes, max_steps=400)
     assert result.converged and result.turns == ("rbf", "uv", "from_rest")

@@ -90,6 +90,11 @@ class Run:
         ends = np.cumsum([0] + [len(m.x) for m in self.cloths])
         return [m.moved(x[a:b]) for m, a, b in zip(self.cloths, ends, ends[1:])]
 
+    def at_pins(self, x: np.ndarray) -> bool:
+        """Whether the pinned vertices are where they belong, at x (n, 3), scaled."""
+        pins = self.simulator.pinned
+        return bool(np.abs(x[pins] - self.start[pins]).max(initial=0.0) < 1e-9 * self.edge)
+
     @property
     def finesses(self) -> list[Finesse]:
         return self.method.finesses if isinstance(self.method, (UvPulls, Auto)) else []

@@ -167,11 +167,15 @@ def untangle(
             if net and _worn(run) > WORN:
                 other = Run(cloths, run.rest, solids, _pins(cloths, pins), "none")
                 other.folds_known = run.folds_known
-                if from_rest(other, max_steps, stop=stop) and _worn(other) < _worn(run):
+                if from_rest(other, max_steps, stop=stop) and other.at_pins(other.best) and _worn(other) < _worn(run):
                     run.best = other.best
                     run.turns.append("from_rest")
-        elif net and from_rest(run, max_steps, progress, stop, record):
-            run.turns.append("from_rest")
+        elif net:
+            best, hits = run.best, run.best_hits
+            if from_rest(run, max_steps, progress, stop, record) and run.at_pins(run.best):
+                run.turns.append("from_rest")
+            else:
+                run.best, run.best_hits = best, hits
     report = run.report_at(run.best)
     return Untangled(
         meshes=tuple(run.moved()),

@@ -43,6 +43,7 @@ GAMMA = 0.8  # of an edge's length at rest is left of it after a step. [D §9]
 LEAST = 0.04  # of it is left at the end: less than APART, and still a shape
 APART = 0.1  # mean edges that red and green keep from each other (D's epsilon_RG)
 PATIENCE = 20  # steps
+LONG = 12  # segments: longer paths that have nothing red are left to E
 REST = 3  # steps that a hindered vertex waits
 KINDS = ("OffSeam", "OnSeam-A", "OnSeam-B")
 NONE, PULL, SHRINK = range(3)
@@ -171,11 +172,13 @@ def remembered(report: TangleReport, before: np.ndarray) -> tuple[np.ndarray, np
     Of a path that divides a piece of the surface, inside is the smaller side, unless that has more of what was green
     before. What was green stays green, even if it is inside now: a path runs through its loop vertices, and as it gets
     shorter they come to lie beside it, on either side. Paths with something green inside are left to E, and so are BLI,
-    which do not divide anything.
+    which do not divide anything. So are long paths without anything red (BI_BI among them): shrinkage would take these
+    back from their ends, one face after the other.
     """
     regions, red = report.regions, np.zeros(len(before), np.bool_)
     bli = report.path_list.kind == BLI
     left = bli.copy()
+    long = np.diff(report.path_list.start) > LONG
     piece = report.mesh.vertex_component
     sizes = green = None
     for image in np.flatnonzero((np.diff(regions.start) > 0) & ~np.repeat(bli, 2)):
@@ -191,8 +194,9 @@ def remembered(report: TangleReport, before: np.ndarray) -> tuple[np.ndarray, np
                 whole[inside] = False
                 inside = np.flatnonzero(whole)
             left[image // 2] |= not before[inside].all()
+        long[image // 2] &= not before[inside].any()
         red[inside] = True
-    return red & before, left
+    return red & before, left | long
 
 
 # --- Algorithm 2 ---
