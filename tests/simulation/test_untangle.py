@@ -137,7 +137,7 @@ def test_no_room_between_bodies():
     middle = int(np.linalg.norm(cloth.x, axis=1).argmin())
     result = us.untangle(cloth, bodies=[block], pins=[middle], max_steps=30)
     figures = result.to_dict()
-    assert not result.converged and result.steps == 30 and len(result.history) == 31
+    assert not result.converged and 20 <= result.steps <= 30 and len(result.history) == result.steps + 1
     assert figures["final_ef_pairs"] == min(e["ef_pairs"] for e in result.history) > 0
     assert len(figures["left"]) == len(result.report.paths)
     assert np.abs(figures["left"][0]["at"]).max() < 0.15

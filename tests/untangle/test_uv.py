@@ -9,6 +9,7 @@ import unsnarl as us
 from unsnarl.detect.features import surfaces
 from unsnarl.detect.sweep import find_collisions
 from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
+from unsnarl.mesh.primitives import sheet
 from unsnarl.scenes.tangles import exploded_handkerchief, family
 from unsnarl.scenes.tangles.canonical import canonical
 from unsnarl.simulation.scene import Cloth, Scene
@@ -70,7 +71,7 @@ def test_red_never_increases_over_five_hundred_states(name):
         assert_monotone(untangled(family(name, seed), 120))
 
 
-@pytest.mark.parametrize("name, seed", [("closed", 0), ("ll", 3), ("bb_ii", 1), ("cross", 4)])
+@pytest.mark.parametrize("name, seed", [("ll", 3), ("ll", 5), ("bb_ii", 1), ("cross", 4)])
 def test_what_is_green_crosses_nothing(watched, name, seed):
     """[D §7] From step to step no green vertex passes a face, and no face that is not red is passed; seen from outside,
     by continuous detection along straight ways. Only steps in which D's method was alone."""
@@ -250,5 +251,7 @@ def test_auto_falls_into_the_net_where_all_else_stalls(monkeypatch):
 
     monkeypatch.setattr(uv.UvPulls, "__call__", lambda self, report, reach: nothing(report, reach))
     monkeypatch.setattr(rbf, "respond", nothing)
-    result = us.untangle(canonical("closed", 14).meshes, max_steps=400)
+    wide, narrow = sheet((0.4, 0.4), (8, 8)), sheet((0.1, 0.3), (3, 9))
+    upright = narrow.moved(narrow.x @ np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]]) + [0.01, 0.013, 0.017])
+    result = us.untangle([wide, upright], max_steps=400)
     assert result.converged and result.turns == ("rbf", "uv", "from_rest")

@@ -38,7 +38,7 @@ class Shaken:
 
 ENSEMBLES = {
     "trousers_and_tshirt": Shaken(("trousers", "tshirt"), 2_000, 4.0, 0.2, 6),
-    "shirt_under_jacket": Shaken(("shirt", "jacket"), 3_000, 4.0, 0.2, 4),
+    "shirt_under_jacket": Shaken(("shirt", "jacket"), 3_000, 2.5, 0.2, 4),
     "circle_skirt": Shaken(("circle_skirt",), 2_000, 4.0, 0.2, 7),
     "dress_over_trousers": Shaken(("trousers", "dress"), 2_000, 2.5, 0.2, 7),
 }  # in the order of D's fig. 16 a to d

@@ -78,7 +78,6 @@ class Untangled:
         out = {
             "converged": self.converged,
             "method": self.method,
-            "turns": list(self.turns),
             "steps": self.steps,
             "initial_ef_pairs": len(self.before.hits),
             "final_ef_pairs": len(self.report.hits),
@@ -104,7 +103,8 @@ class Untangled:
             if self.converged
             else f"NOT untangled: of {hits}, {len(self.report.hits):,} are left"
         )
-        lines = [f"{head} in {self.steps:,} steps, {self.seconds:.1f} s ({self.method})"]
+        how = self.method if self.turns[1:] == () else f"{self.method}: {', '.join(self.turns)}"
+        lines = [f"{head} in {self.steps:,} steps, {self.seconds:.1f} s ({how})"]
         for key, unit in (("displacement", "of the diagonal"), ("edge_change", "of the length at rest")):
             mean, p95, most = (100 * figures[key][k] for k in ("mean", "p95", "max"))
             name = key.replace("_", " ")
@@ -171,11 +171,12 @@ def untangle(
                     run.best = other.best
                     run.turns.append("from_rest")
         elif net:
-            best, hits = run.best, run.best_hits
+            before, known = (run.best, run.best_hits, run.steps), len(run.history)
             if from_rest(run, max_steps, progress, stop, record) and run.at_pins(run.best):
                 run.turns.append("from_rest")
-            else:
-                run.best, run.best_hits = best, hits
+            else:  # clean, but not where it is pinned, is not what was asked for
+                run.best, run.best_hits, run.steps = before
+                del run.history[known:]
     report = run.report_at(run.best)
     return Untangled(
         meshes=tuple(run.moved()),

@@ -16,9 +16,14 @@ appendices A and B. The triangle inversion test (TIT) is made in the same shapes
 waits; if nothing else is left to do, its vertex is drawn as far as nothing inverts (for D's appendix C).
 
 Departures. A revoke takes one step, not as many as the pull took. A pull that has not helped in PATIENCE steps is
-hindered (D §5.5): it is revoked, and another neighbour is tried. And which side of a path is inside is remembered: D
-takes the smaller one anew in each step, which may change to the other side while a path grows together with others;
-here the side stays inside that has less of what was green before.
+hindered (D §5.5): it is revoked, and another neighbour is tried. An edge is shortened to LEAST of its length, not to
+nothing, so that shapes stay shapes. Which side of a path is inside is remembered: D takes the smaller one anew in each
+step, which may change to the other side while a path grows together with others; here the side stays inside that has
+less of what was green before. And forces help: E's targets (`rbf`) are drawn to, and where all is green contours are
+made shorter (`icm`). What may cross what is not touched by that: red still never increases, it gets less sooner.
+
+What D leaves out: BLI, where there is no side by counting, paths that have come to have something green inside, and
+long ones without anything red. These are left to E, who lets the whole of both sheets along the path cross back.
 """
 
 from __future__ import annotations
@@ -88,7 +93,7 @@ class UvPulls:
         self._seen: tuple[TangleReport, RedGreen, np.ndarray] | None = None
 
     def __call__(self, report: TangleReport, reach: float) -> Response:
-        """Edit the rest shapes for a step. reach : [m] by which BLI paths are drawn past each other"""
+        """Edit the rest shapes for a step, and draw. reach : [m] by which E draws sheets past each other"""
         colours = self.see(report)
         self.red = colours.vertices
         self._edit(report, colours)
@@ -96,11 +101,10 @@ class UvPulls:
         crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | more), APART * self.edge)
         contours = contour_pulls(report, green)
         left = self._seen[2]
-        if not left.any():
-            return replace(pulls([contours], crossing), rest=self.rest)
-        by_e = rbf.respond(report, reach, left)
+        by_e = rbf.respond(report, reach)
         drawn = by_e.vertex, by_e.weight, by_e.way
-        return replace(pulls([contours, drawn], Several([crossing, by_e.sheets])), rest=self.rest)
+        sheets = Several([crossing, by_e.sheets.only(left)]) if left.any() else crossing
+        return replace(pulls([contours, drawn], sheets), rest=self.rest)
 
     def see(self, report: TangleReport) -> RedGreen:
         """D's colours, the inside of each path being on the side that it was on."""
