@@ -112,6 +112,13 @@ def test_one_point_is_only_shifted():
     assert values_at(centres, centres + 1.0, [(7.0, 8.0)]) == pytest.approx(np.array([[8.0, 9.0]]))
 
 
+def test_points_that_only_rounding_tells_apart_are_one_point():
+    """As the nodes of a path around two vertices in the same place."""
+    centres = np.full((5, 2), (0.009042756878261842, 0.012765029046769913))
+    centres[2:5:2, 0] += np.spacing(centres[0, 0]) * np.array([1, -1])
+    assert values_at(centres, centres + 1.0, [(7.0, 8.0)]) == pytest.approx(np.array([[8.0, 9.0]]))
+
+
 def test_meshes_without_uv_and_across_seams():
     """A tube of quads: unfolded from one face, neighbours keep their distances; the far side is torn somewhere."""
     n, m = 16, 6

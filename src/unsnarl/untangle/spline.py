@@ -7,6 +7,7 @@ import numpy as np
 from unsnarl.jit import inlined, kernel
 
 STRAIGHT = 0.02  # centres this much less wide than long are on a straight line
+ONE = 1e-12  # centres this much closer to each other than to the origin are one point: the rest is rounding
 
 
 @inlined
@@ -34,7 +35,7 @@ def fit(centres, values, weight):
     half, apart = 0.5 * (xx + yy), np.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
     long, wide = half + apart, max(half - apart, 0.0)
     w, affine = np.zeros((k, 2)), np.zeros((3, 2))
-    if long == 0.0:
+    if long <= k * ONE * ONE * (middle @ middle):
         affine[0] = goal - middle
         affine[1, 0] = affine[2, 1] = 1.0
         return w, affine
