@@ -243,6 +243,12 @@ def test_auto_goes_over_when_forces_stall():
     assert turned[-1] and auto.turn == 0 and auto.lost == 1 and auto.red_of(report) is None
 
 
+def test_auto_leaves_a_clean_mesh_to_itself():
+    mesh = sheet((0.4, 0.4), (4, 4))
+    result = us.untangle(mesh)
+    assert result.converged and result.steps == 0 and result.turns == ("rbf",) and (result.mesh.x == mesh.x).all()
+
+
 def test_auto_falls_into_the_net_where_all_else_stalls(monkeypatch):
     """With forces and `uv` that do nothing, the result is that of `from_rest`, and it is clean."""
 

@@ -170,7 +170,7 @@ def untangle(
                 if from_rest(other, max_steps, stop=stop) and other.at_pins(other.best) and _worn(other) < _worn(run):
                     run.best = other.best
                     run.turns.append("from_rest")
-        elif net:
+        elif net and run.best_hits:
             before, known = (run.best, run.best_hits, run.steps), len(run.history)
             if from_rest(run, max_steps, progress, stop, record) and run.at_pins(run.best):
                 run.turns.append("from_rest")
