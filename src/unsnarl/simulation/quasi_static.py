@@ -67,6 +67,8 @@ class Run:
         )  # fmt: skip
         self.simulator = Simulator(scene, LOOSE)
         self.method = self.simulator.respond
+        if isinstance(self.method, (UvPulls, Auto)):
+            (self.method.uv if isinstance(self.method, Auto) else self.method).helped = True
         self.turns = ["rbf" if method == "auto" else method]
         self.start = self.scale * np.concatenate([m.x for m in cloths])
         self.everything = np.concatenate([self.start, *(self.scale * b.x for b in bodies)])

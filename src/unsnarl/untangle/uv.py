@@ -19,8 +19,9 @@ Departures. A revoke takes one step, not as many as the pull took. A pull that h
 hindered (D §5.5): it is revoked, and another neighbour is tried. An edge is shortened to LEAST of its length, not to
 nothing, so that shapes stay shapes. Which side of a path is inside is remembered: D takes the smaller one anew in each
 step, which may change to the other side while a path grows together with others; here the side stays inside that has
-less of what was green before. And forces help: E's targets (`rbf`) are drawn to, and where all is green contours are
-made shorter (`icm`). What may cross what is not touched by that: red still never increases, it gets less sooner.
+less of what was green before. And forces help: where all is green contours are
+made shorter (`icm`), and in runs whose steps begin at rest E's targets (`rbf`) are drawn to. What may cross what is not
+touched by that: red never increases, it gets less sooner.
 
 What D leaves out: BLI, where there is no side by counting, paths that have come to have something green inside, and
 long ones without anything red. These are left to E, who lets the whole of both sheets along the path cross back.
@@ -89,6 +90,7 @@ class UvPulls:
         self.tries = np.zeros(vertices, np.int32)  # hindered so often
         self.wait = np.zeros(vertices, np.int32)  # steps
         self.red = np.ones(vertices, np.bool_)  # in the step before; at first anything may be
+        self.helped = False  # by E's targets everywhere; only for steps that begin at rest, else cloth is thrown about
         self.finesses: list[Finesse] = []
         self._seen: tuple[TangleReport, RedGreen, np.ndarray] | None = None
 
@@ -101,7 +103,9 @@ class UvPulls:
         crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | more), APART * self.edge)
         contours = contour_pulls(report, green)
         left = self._seen[2]
-        by_e = rbf.respond(report, reach)
+        if not (self.helped or left.any()):
+            return replace(pulls([contours], crossing), rest=self.rest)
+        by_e = rbf.respond(report, reach, None if self.helped else left)
         drawn = by_e.vertex, by_e.weight, by_e.way
         sheets = Several([crossing, by_e.sheets.only(left)]) if left.any() else crossing
         return replace(pulls([contours, drawn], sheets), rest=self.rest)
