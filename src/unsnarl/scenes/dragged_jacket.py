@@ -141,7 +141,7 @@ def _drag(simulator: Simulator, patch: np.ndarray, at: np.ndarray) -> None:
     simulator.anchors = Anchors(where, stiffness)
     method = _uv(simulator)
     if method is not None:  # what was green may have been put on the other side of something
-        method.red = np.ones_like(method.red)
+        method.forget_sides()
 
 
 def _uv(simulator: Simulator) -> UvPulls | None:

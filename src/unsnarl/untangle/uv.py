@@ -121,11 +121,15 @@ class UvPulls:
         """(n,) bool, the red vertices."""
         return self.see(report).vertices
 
+    def forget_sides(self) -> None:
+        """Anything may be red again: somebody has moved cloth through cloth."""
+        self.red[:], self._seen = True, None
+
     def begin_again(self) -> None:
         """Forget everything: rest shapes as they were, and anything may be red."""
         self.rest[:] = self.original
-        self.doing[:], self.tries[:], self.wait[:], self.red[:] = NONE, 0, 0, True
-        self._seen = None
+        self.doing[:], self.tries[:], self.wait[:] = NONE, 0, 0
+        self.forget_sides()
 
     def snapshot(self) -> dict[str, np.ndarray]:
         return {f"uv_{key}": getattr(self, key).copy() for key in _CARRIED} | {"uv_rest": self.rest.copy()}
