@@ -215,6 +215,8 @@ def test_first_frame_tangled():
         ({"method": "magic"}, "the method must be one of"),
         ({"max_steps": -1}, "max_steps must be a whole number from 0 on, not -1"),
         ({"max_steps": 2.5}, "max_steps must be a whole number"),
+        ({"pins": 5}, "pins must be 'boundary' or a list of vertices, not 5"),
+        ({"pins": None}, "pins must be 'boundary' or a list of vertices, not None"),
         ({"rest": sheet((1.0, 1.0), (3, 3))}, "must have the same vertices and faces: it has 16 and 18, not 25 and 32"),
         ({"pins": [99]}, "pin 99 is not one of the 25 vertices"),
         ({"pins": "edge"}, "pins are vertices or 'boundary'"),
@@ -231,6 +233,8 @@ def test_other_faces_at_rest():
     other = us.TriMesh(mesh.x, mesh.faces[:, [1, 2, 0]])
     with pytest.raises(us.BadInput, match="has other faces"):
         us.untangle(mesh, rest=other)
+    with pytest.raises(us.BadInput, match="there is no mesh to untangle"):
+        us.untangle([])
     with pytest.raises(us.BadInput, match="pins of several meshes are a list for each"):
         us.untangle([mesh, mesh], pins=[1, 2])
     with pytest.raises(us.BadInput, match="2 meshes were untangled"):

@@ -148,6 +148,8 @@ def untangle(
     """
     began = time.perf_counter()
     cloths, solids = meshes_of(meshes, "mesh"), meshes_of(bodies, "body")
+    if not cloths:
+        raise BadInput("there is no mesh to untangle")
     if method not in METHODS:
         raise BadInput(f"the method must be one of {', '.join(METHODS)}, not {method!r}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, (int, np.integer)) or max_steps < 0:
@@ -248,6 +250,8 @@ def _rest(cloths: list[TriMesh], rest) -> list[TriMesh]:
 
 def _pins(cloths: list[TriMesh], pins) -> list[np.ndarray]:
     """(p,) int32 for each mesh."""
+    if not hasattr(pins, "__len__") or getattr(pins, "ndim", 1) == 0:
+        raise BadInput(f"pins must be 'boundary' or a list of vertices, not {pins!r}")
     several = (
         len(cloths) > 1 and not isinstance(pins, str) and any(isinstance(p, (str, Sequence, np.ndarray)) for p in pins)
     )
