@@ -137,7 +137,7 @@ def test_no_clean_state():
     assert not us.check(mesh).clean and not mesh.boundary_edges.any()
     result = untangled(mesh)
     assert not result.converged and result.steps == 0 and (result.mesh.x == mesh.x).all()
-    assert "no clean state to start from is known" in str(result)
+    assert "no clean state to start from was found" in str(result)
 
 
 def test_on_a_run_that_has_begun():

@@ -273,3 +273,14 @@ def test_edges_are_compared_with_the_rest_mesh_that_was_given():
     rest = [us.TriMesh(1.5 * m.x, m.faces) for m in state.clean]
     figures = us.untangle(bare, rest=rest, max_steps=0).to_dict()
     assert 0.2 < figures["edge_change"]["mean"] < 0.5
+
+
+def test_where_there_is_no_room_nothing_is_thrown_about():
+    """A tangled cloth that is pinned, in a body that coincides with it: it cannot get free, but stays where it is."""
+    mesh = family("ll", 1).meshes[0]
+    scene = Scene([Cloth(mesh, pins="boundary")], bodies=[Body(mesh)], fps=600.0, substeps=1, untangle="rbf", frames=2)
+    simulator = Simulator(scene)
+    simulator.halvings = 2
+    simulator.advance()
+    edge = np.linalg.norm(np.diff(mesh.x[mesh.edges], axis=1), axis=2).mean()
+    assert np.abs(simulator.x - mesh.x).max() < 20 * edge

@@ -62,13 +62,13 @@ class Pulling:
     strength : stiffness of the pulls, in units of mass / step^2
     most     : of a mean edge, the way in a step, at most
     past     : of the thickness, by how much sheets are drawn past each other
-    farthest : mean edges that anything moves in a step while something is tangled, at most; None: as far as it goes
+    farthest : mean edges that anything moves in a step while something is tangled, at most
     """
 
     strength: float = 10_000.0
     most: float = 0.3
     past: float = 2.0
-    farthest: float | None = None
+    farthest: float = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +325,7 @@ class Simulator:
             counts["pcg_iterations"] += iterations
             if not np.isfinite(v1).all():
                 raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
-            if answer is not None and self.pulling.farthest is not None:
+            if answer is not None:
                 v1 = _no_farther(v1, share * self.pulling.farthest * float(self.edge_length.mean()) / h)
             x1, pull = x + h * v1, (v1 - v) / h
             x1[self.pinned] = pins

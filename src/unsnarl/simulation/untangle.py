@@ -114,7 +114,7 @@ class Untangled:
             lines.append(f"{by} finds {'intersections' if found else 'no intersection'}")
         if not self.converged:
             if self.method == "from_rest" and not self.steps:
-                lines.append("no clean state to start from is known")
+                lines.append("no clean state to start from was found")
             lines += ["", "left:", str(self.report)]
         return "\n".join(lines)
 
@@ -295,8 +295,8 @@ def untangle_frames(
         solids = [b.mesh.moved(b.x[min(k, len(b.x) - 1)]) if isinstance(b, Frames) else b for b in bodies]
         shared = {"rest": rest, "bodies": solids, "pins": pins, "method": method, "progress": tell, "stop": stop}
         result = None
-        if last is not None and not check(mesh, bodies=solids).clean:
-            result = _follow(last, mesh, **shared)
+        if last is not None and max_steps and not check(mesh, bodies=solids).clean:
+            result = _follow(last, mesh, max_steps=max_steps, **shared)
         if result is None or not result.converged:
             result = untangle(mesh, max_steps=max_steps, **shared)
         results.append(result)
@@ -307,7 +307,7 @@ def untangle_frames(
     return Frames(frames.mesh, out, frames.fps), results
 
 
-def _follow(last: TriMesh, mesh: TriMesh, rest, bodies, pins, method, progress, stop) -> Untangled | None:
+def _follow(last: TriMesh, mesh: TriMesh, rest, bodies, pins, method, max_steps, progress, stop) -> Untangled | None:
     """`mesh` untangled by drawing the clean mesh `last` to it; None if `last` is not clean beside the bodies,
     or pins are not reached."""
     began = time.perf_counter()
@@ -316,7 +316,7 @@ def _follow(last: TriMesh, mesh: TriMesh, rest, bodies, pins, method, progress, 
     run.best = run.scale * last.x
     if not run.report_at(run.best).clean:
         return None
-    draw_back(run, [run.start, run.best], FOLLOW, stop)
+    draw_back(run, [run.start, run.best], min(FOLLOW, max_steps), stop)
     pinned = run.simulator.pinned
     if (run.best[pinned] != run.start[pinned]).any():
         return None
