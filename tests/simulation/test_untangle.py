@@ -11,6 +11,8 @@ from unsnarl.detect.certify import ipctk_finds_intersections
 from unsnarl.mesh.primitives import box, sheet, sphere
 from unsnarl.scenes.tangles import FAMILIES, family
 from unsnarl.scenes.tangles.canonical import KINDS, canonical
+from unsnarl.simulation.scene import Body, Cloth, Scene
+from unsnarl.simulation.simulate import Simulator
 from unsnarl.simulation.untangle import METHODS
 
 KEYS = {
