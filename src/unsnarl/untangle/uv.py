@@ -97,7 +97,9 @@ class UvPulls:
     def __call__(self, report: TangleReport, reach: float) -> Response:
         """Edit the rest shapes for a step, and draw. reach : [m] by which E draws sheets past each other"""
         colours = self.see(report)
-        self.red = colours.vertices
+        if (colours.vertices & ~self.red).any():
+            raise AssertionError("what was green is red")
+        self.red = colours.vertices.copy()
         self._edit(report, colours)
         green, more = where_green(report, colours)
         crossing = RedCrossesRed(report.mesh, replace(colours, edges=colours.edges | more), APART * self.edge)
