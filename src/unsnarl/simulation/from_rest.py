@@ -75,7 +75,7 @@ def from_rest(
         return True
     if run.steps >= max_steps or (stop is not None and stop()):
         return False
-    run.simulator._take_shapes(None)
+    run.simulator.take_shapes(None)
     way = clean_start(run, stop)
     if way is None:
         return False

@@ -39,7 +39,7 @@ EFFORTS = (
 STALL = 12  # steps without fewer hits, after which the next effort is tried
 HOLD = 0.02  # stiffness of the springs that hold what is not tangled where it was, in units of mass / step^2
 TIGHT = 10.0  # times as stiff is the felt, in its plane, while it relaxes
-EASY = 0.005  # the same while the cloth relaxes
+EASY = 0.005  # stiffness of the springs of HOLD while the cloth relaxes
 RELAX = 120  # steps, at most, after the last intersection is gone
 STILL = 2e-2  # mean edges: if nothing moves farther in a step, the cloth is at rest
 LOOSE = Options(tolerance=1e-2, most=100)

@@ -268,7 +268,7 @@ class Simulator:
         moving = np.concatenate([v, *((b.at(t1) - b.at(t0)) / h for b in scene.bodies)])
 
         answer = self._answer(everything)
-        self._take_shapes(None if answer is None else answer.rest)
+        self.take_shapes(None if answer is None else answer.rest)
         separation, held = SEPARATION * scene.thickness, None
         if answer is not None:
             least, separation = separation, max(separation, answer.sheets.apart)
@@ -371,7 +371,7 @@ class Simulator:
         counts["solves"] += again + 1
         counts["touching"] += int(on.sum())
 
-    def _take_shapes(self, rest: np.ndarray | None) -> None:
+    def take_shapes(self, rest: np.ndarray | None) -> None:
         """Have the faces these shapes at rest (m, 2, 2) [m], with the masses that they had; None: their own."""
         if rest is None and self.own_shapes:
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unsnarl.detect.sweep import Collisions
+from unsnarl.detect.sweep import KEEP, Collisions
 from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import kernel
@@ -88,9 +88,9 @@ def _collide(kind, vertex, x0, x1, separation):
     for row in range(kind.shape[0]):
         a, b, c, d = vertex[row, 0], vertex[row, 1], vertex[row, 2], vertex[row, 3]
         if kind[row] == 0:
-            near = 0.8 * np.sqrt(point_triangle(x0, a, b, c, d)[0])
+            near = KEEP * np.sqrt(point_triangle(x0, a, b, c, d)[0])
             out[row] = point_triangle_ccd(x0, x1, a, b, c, d, min(separation, near))[0] != NO_COLLISION
         else:
-            near = 0.8 * np.sqrt(edge_edge(x0, a, b, c, d)[0])
+            near = KEEP * np.sqrt(edge_edge(x0, a, b, c, d)[0])
             out[row] = edge_edge_ccd(x0, x1, a, b, c, d, min(separation, near))[0] != NO_COLLISION
     return out
