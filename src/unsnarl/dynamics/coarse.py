@@ -17,11 +17,12 @@ import numpy as np
 
 from unsnarl.dynamics.assembly import Pattern
 from unsnarl.dynamics.pcg import Constraints
-from unsnarl.jit import ints, kernel
+from unsnarl.jit import in_threads, inlined, ints, kernel
 from unsnarl.mesh import TriMesh
 
 NEAREST = 4  # nodes that a vertex follows
 LEAST = 15_000  # vertices, below which the coarse level does not pay
+PARTS = 4  # of the rows, for threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,33 +97,49 @@ def coarse_inverse(coarse: Coarse, pattern: Pattern, diagonal, values, constrain
         return np.zeros((0, 0))
     from threadpoolctl import threadpool_limits
 
-    small = _project(
-        coarse.node, coarse.weight, coarse.nodes, pattern.start, pattern.column, pattern.diagonal, diagonal, values,
-        constraints.kept, constraints.free,
-    )  # fmt: skip
+    def part(k):
+        return _project(
+            coarse.node, coarse.weight, coarse.nodes, pattern.start, pattern.column, pattern.diagonal, diagonal, values,
+            constraints.kept, constraints.free, k, PARTS,
+        )  # fmt: skip
+
+    small = np.sum(in_threads(part, PARTS), axis=0)  # of the same parts in the same order on any number of threads
+    small = 0.5 * (small + small.T)
     size = np.einsum("ii->i", small)
     size += 1e-9 * size.mean()  # a node all of whose vertices are held
     with threadpool_limits(1):  # the same bits on any number of threads
         return np.ascontiguousarray(np.linalg.inv(small))
 
 
+@inlined
+def _times(a, b, out):
+    """out = a b, of (3, 3) each; out is neither a nor b."""
+    for r in range(3):
+        for c in range(3):
+            out[r, c] = a[r, 0] * b[0, c] + a[r, 1] * b[1, c] + a[r, 2] * b[2, c]
+
+
 @kernel
-def _project(node, weight, nodes, start, column, diagonal_block, diagonal, values, kept, free):
+def _project(node, weight, nodes, start, column, diagonal_block, diagonal, values, kept, free, part, parts):
+    """P^T S A S P of one part of A's rows."""
     out = np.zeros((3 * nodes, 3 * nodes))
     most = 64
     seen = np.empty(most, np.int32)
     row = np.empty((most, 3, 3))
     at = np.full(nodes, -1, np.int32)
-    a = np.empty((3, 3))
-    for i in range(start.shape[0] - 1):
+    a, filtered = np.empty((3, 3)), np.empty((3, 3))
+    n = start.shape[0] - 1
+    for i in range(n * part // parts, n * (part + 1) // parts):
         count = 0
         for k in range(start[i], start[i + 1]):
             j = column[k]
-            a[:] = values[k]
-            if k == diagonal_block[i]:
-                a += diagonal[i]
+            own = k == diagonal_block[i]
+            for r in range(3):
+                for s in range(3):
+                    a[r, s] = values[k, r, s] + (diagonal[i, r, s] if own else 0.0)
             if kept[j] > 0:
-                a[:] = a @ free[j]
+                _times(a, free[j], filtered)
+                a, filtered = filtered, a
             for q in range(NEAREST):
                 w = weight[j, q]
                 if w == 0.0:
@@ -135,18 +152,20 @@ def _project(node, weight, nodes, start, column, diagonal_block, diagonal, value
                     seen[count] = c
                     row[count] = 0.0
                     count += 1
+                to = at[c]
                 for r in range(3):
                     for s in range(3):
-                        row[at[c], r, s] += w * a[r, s]
+                        row[to, r, s] += w * a[r, s]
         for m in range(count):
-            if kept[i] > 0:
-                row[m] = free[i] @ row[m]
             c = seen[m]
             at[c] = -1
+            if kept[i] > 0:
+                _times(free[i], row[m], filtered)
+                row[m] = filtered
             for q in range(NEAREST):
                 w = weight[i, q]
                 b = node[i, q]
                 for r in range(3):
                     for s in range(3):
                         out[3 * b + r, 3 * c + s] += w * row[m, r, s]
-    return 0.5 * (out + out.T)
+    return out

@@ -27,8 +27,9 @@ from unsnarl.dynamics.pcg import joined, no_couplings
 from unsnarl.dynamics.system import Scratch, build_system, rest_lengths
 from unsnarl.dynamics.wind import add_wind
 from unsnarl.errors import BadInput
-from unsnarl.jit import kernel, use_threads
+from unsnarl.jit import use_threads
 from unsnarl.mesh import combine
+from unsnarl.resolve.strain import mend, tears
 from unsnarl.resolve.zones import resolve
 from unsnarl.simulation.scene import Scene, between_frames
 from unsnarl.tangles.check import analyse, parts_of
@@ -52,7 +53,6 @@ STITCH = 10.0  # times as stiff as the cloth is a stitch
 SEAM = 0.1  # of the thickness: that of seams while they are open, so that their sides do not push each other away
 NEAR = 0.5  # of the thickness: gap at which the ends of a stitch are one point for collisions
 CLOSED = 0.15  # the same when intersections are counted
-TEAR = 1.3  # times as long as it was, and as it is at rest, an edge gets in a step that does not fail
 
 
 @dataclass(frozen=True)
@@ -327,8 +327,12 @@ class Simulator:
                 raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
             if answer is not None:
                 v1 = _no_farther(v1, share * self.pulling.farthest * float(self.edge_length.mean()) / h)
-            x1, pull = x + h * v1, (v1 - v) / h
+            x1 = x + h * v1
             x1[self.pinned] = pins
+            torn = not last and tears(x, x1, system.mesh.edges, self.edge_length)
+            if torn and mend(x, x1, system.mesh.edges, self.edge_length, self.inverse_mass[:n], constraints):
+                torn, v1 = False, (x1 - x) / h
+            pull = (v1 - v) / h
             if not holding:
                 break
             expected = self._with_bodies(x1, t1)
@@ -342,7 +346,7 @@ class Simulator:
                 break
             left = trouble
             spared |= pulled
-        if not last and _tears(x, x1, system.mesh.edges, self.edge_length):
+        if torn:
             raise StepFailed
         if holding:
             done = resolve(
@@ -350,7 +354,7 @@ class Simulator:
                 max(GAP * scene.thickness, separation), found, held,
             )  # fmt: skip
             if depth < min(STUCK if done.stuck else HALVINGS, self.halvings) and (
-                not done.clean or _tears(x, done.x1, system.mesh.edges, self.edge_length)
+                not done.clean or tears(x, done.x1, system.mesh.edges, self.edge_length)
             ):
                 raise StepFailed
             moved = (done.x1[:n] != x1).any(axis=1)
@@ -426,21 +430,6 @@ def _no_farther(v, most: float) -> np.ndarray:
 def _along(impulse, normal) -> np.ndarray:
     """(n,) the part of impulses (n, 3) along normals (n, 3) of any length."""
     return np.einsum("ni,ni->n", impulse, normal) / np.maximum(np.sqrt((normal**2).sum(axis=1)), 1e-30)
-
-
-@kernel
-def _tears(x0, x1, edges, rest):
-    """Whether an edge gets more than TEAR times as long in one step as it was, and as it is at rest."""
-    for e in range(edges.shape[0]):
-        i, j = edges[e, 0], edges[e, 1]
-        before, after = rest[e] * rest[e], 0.0
-        now = 0.0
-        for c in range(3):
-            now += (x0[i, c] - x0[j, c]) ** 2
-            after += (x1[i, c] - x1[j, c]) ** 2
-        if after > TEAR * TEAR * max(before, now):
-            return True
-    return False
 
 
 def _thickness(mesh, thickness: float) -> np.ndarray:
