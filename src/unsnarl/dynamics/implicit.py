@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unsnarl.dynamics.coarse import Coarse
+from unsnarl.dynamics.momentum import keep_momentum
 from unsnarl.dynamics.pcg import Constraints, Couplings, multiply, solve
 from unsnarl.dynamics.system import Scratch, System, elastic
 
@@ -110,6 +111,7 @@ def implicit_step(
             system.pattern, linear.diagonal, values, couplings, constraints, b, dv, options.tolerance, options.most,
             coarse, inverse,
         )  # fmt: skip
+        keep_momentum(system.mesh.vertex_component, couplings, constraints, linear.diagonal, dv, impulse)
         iterations += count
     return v + dv, iterations, impulse
 

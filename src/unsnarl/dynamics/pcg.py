@@ -161,7 +161,7 @@ def _by_vertex(vertices, vertex, weight):
 
 
 @inlined
-def _invert(a, out):
+def invert(a, out):
     """The inverse of a symmetric 3x3 matrix."""
     c00 = a[1, 1] * a[2, 2] - a[1, 2] * a[2, 1]
     c01 = a[1, 2] * a[2, 0] - a[1, 0] * a[2, 2]
@@ -328,7 +328,7 @@ def _solve(
                         a[row, col] += size * (one - f[row, col])
                 x, y, z = _through(f, x, y, z)
                 u[i, 0], u[i, 1], u[i, 2] = _through(f, dv[i, 0], dv[i, 1], dv[i, 2])
-            _invert(a, inverse[i])
+            invert(a, inverse[i])
             r[i, 0], r[i, 1], r[i, 2] = x, y, z
             px, py, pz = _through(inverse[i], x, y, z)
             sum_ += x * px + y * py + z * pz
