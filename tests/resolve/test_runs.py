@@ -7,6 +7,7 @@ from tests.resolve.runs import DRIVEN, STILL, random_scene, run
 
 pytest.importorskip("ipctk")
 HALVED = 40  # steps of a frame, at most
+LASTING = 4  # frames within which a spike of energy has to be gone
 
 
 def named(scenes):
@@ -16,9 +17,10 @@ def named(scenes):
 def assert_quiet(figures):
     """Nothing gives energy to the cloth, but for spikes of stretch where something stops within a step."""
     start = figures["energy"][0]
-    assert max(figures["energy"]) < 20 * start
-    assert np.median(figures["energy"]) < 1.5 * start
-    assert figures["energy"][-1] < 2 * start
+    energy = np.array(figures["energy"])
+    assert energy.max() < 20 * start
+    assert np.median(energy) < 1.5 * start
+    assert np.lib.stride_tricks.sliding_window_view(energy, LASTING).min(axis=1).max() < 1.2 * start
     assert max(figures["halvings"]) <= HALVED
 
 
