@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests import oracles
 from tests.mesh.shapes import grid
 from unsnarl.detect.features import surfaces
-from unsnarl.detect.proximity import SLANT, Proximity, find_proximity
+from unsnarl.detect.proximity import SLANT, Proximity, as_proximity, find_proximity
+from unsnarl.detect.sweep import find_collisions
 from unsnarl.mesh import TriMesh, combine, split_non_manifold
 from unsnarl.mesh.primitives import sphere
 
@@ -118,6 +119,37 @@ def test_by_hand():
     np.testing.assert_allclose(found.distance, [0.5])
     np.testing.assert_allclose(found.limit, [0.3])
     assert len(find_proximity(on, x, x1, np.full(6, 0.2))) == 0
+
+
+def test_what_collides_on_its_way_is_near():
+    """Two sheets and a body are thrown at each other: what collides, less what contact has no use for."""
+    rng = np.random.default_rng(3)
+    x, faces = grid(6, 6)
+    ball = sphere(1.0, 80)
+    mesh = combine([TriMesh(x, faces), TriMesh(x + [0.31, 0.22, 0.4], faces), ball.moved(ball.x + [3.0, 3.0, -1.3])])
+    cloth = 2 * len(x)
+    x1 = mesh.x + 0.1 * rng.standard_normal(mesh.x.shape)
+    x1[len(x) : cloth, 2] -= 0.7
+    x1[cloth:, 2] += 0.5
+    thickness = np.full(len(mesh.x), 0.2)
+    thickness[rng.random(len(x1)) < 0.1] = 0.0
+    found = find_collisions(surfaces(mesh, cloth), mesh.x, x1, 0.02)
+    near = as_proximity(found, mesh.x, thickness, cloth)
+    use = [
+        i
+        for i, (kind, *vertex) in enumerate(rows(found))
+        if thickness[vertex].min() > 0
+        and not (kind == 0 and vertex[1] >= cloth)
+        and not (kind == 1 and 0.0 in found.weight[i])
+    ]
+    assert rows(near) == [rows(found)[i] for i in use] and 30 < len(use) < len(found)
+    assert np.array_equal(near.weight, found.weight[use]) and np.array_equal(near.normal, found.normal[use])
+    for i in range(len(near)):
+        relative = near.weight[i] @ mesh.x[near.vertex[i]]
+        assert near.distance[i] == pytest.approx(relative @ near.normal[i], abs=1e-14)
+        assert near.limit[i] == thickness[near.vertex[i]].min()
+    assert (near.distance > 0).mean() > 0.9  # these turn little on their way
+    assert len(as_proximity(found.only(np.zeros(len(found), bool)), mesh.x, thickness, cloth)) == 0
 
 
 def test_a_flat_sheet_is_not_near_itself():

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.jit import floats, kernel
+from unsnarl.jit import floats, in_threads, ints, kernel, thread_count
 
 LEAF = 4  # triangles in a leaf, at most
+MANY = 4000  # triangles, from which on threads pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +55,8 @@ class Bvh:
         x1     : (n, 3) positions to which the vertices move from x: the boxes hold the whole way
         margin : [m] by which they are wider on all sides
         """
-        x = floats(x)
-        boxes, frame = face_boxes(x, x if x1 is None else floats(x1), faces, x1 is not None, float(margin))
-        self.frame[:] = frame
-        _fit(boxes, self.order, self.start, self.stop, self.skip, self.box, self.face_box)
+        self.frame[:] = _boxes(x, faces, self.order, x1, margin, self.face_box)
+        _fit(self.face_box, self.start, self.stop, self.skip, self.box)
 
 
 def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = None) -> Bvh:
@@ -65,27 +64,40 @@ def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = Non
 
     passive : (m,) bool, faces that are never tested against each other (of bodies); they come last in the order.
     """
-    x = floats(x)
-    boxes, frame = face_boxes(x, x, faces, False, 0.0)
+    boxes = np.empty((len(faces), 6), np.float32)
+    frame = _boxes(x, faces, ints(np.arange(len(faces))), None, 0.0, boxes)
     if passive is None:
         passive = np.zeros(len(faces), dtype=np.bool_)
     order, code = _morton_order(boxes, passive)
     start, stop, skip, leaves = _tree(code)
-    box = np.empty((len(start), 6), dtype=np.float32)
-    face_box = np.empty((len(faces), 6), dtype=np.float32)
-    _fit(boxes, order, start, stop, skip, box, face_box)
+    box, face_box = np.empty((len(start), 6), np.float32), boxes[order]
+    _fit(face_box, start, stop, skip, box)
     still = int(passive.sum())
     active = int(np.searchsorted(start[leaves], len(faces) - still))
     return Bvh(order, box, face_box, start, stop, skip, leaves, active, frame)
 
 
-@kernel
-def face_boxes(x, x1, faces, moving, margin):
-    """(m, 6) float32 boxes around triangles on their way from x to x1, and the frame of their coordinates (4,).
+def _boxes(x, faces, order, x1, margin: float, out: np.ndarray) -> np.ndarray:
+    """Boxes around the faces in this order, into out (m, 6) float32; returns the frame of their coordinates.
 
-    The frame is that of the triangles' own centre and size; see the module's text. Where nothing is moving, x1 is not
-    looked at.
+    x1, margin : as in `Bvh.refit`
     """
+    x, moving = floats(x), x1 is not None
+    x1, m = floats(x1) if moving else x, len(faces)
+    frame = _frame(x, x1, moving, float(margin))
+    parts = 1 if m < MANY else thread_count()
+
+    def part(k):
+        some = slice(m * k // parts, m * (k + 1) // parts)
+        _face_boxes(x, x1, faces, order[some], moving, float(margin), frame, out[some])
+
+    in_threads(part, parts)
+    return frame
+
+
+@kernel
+def _frame(x, x1, moving, margin):
+    """(4,) centre and scale of all positions x, and x1 if moving, with the margin around them."""
     low = np.full(3, np.inf)
     high = np.full(3, -np.inf)
     for v in range(x.shape[0]):
@@ -106,9 +118,15 @@ def face_boxes(x, x1, faces, moving, margin):
     if size > 0.0:
         scale = 0.5 / size
     frame[3] = scale
-    m = faces.shape[0]
-    boxes = np.empty((m, 6), np.float32)
-    for f in range(m):
+    return frame
+
+
+@kernel
+def _face_boxes(x, x1, faces, order, moving, margin, frame, out):
+    """Boxes around triangles on their way from x to x1, in the frame's coordinates; see the module's text."""
+    scale = frame[3]
+    for at in range(order.shape[0]):
+        f = order[at]
         i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
         for c in range(3):
             lo = min(x[i, c], x[j, c], x[k, c])
@@ -118,9 +136,8 @@ def face_boxes(x, x1, faces, moving, margin):
                 hi = max(hi, x1[i, c], x1[j, c], x1[k, c])
             lo = (lo - frame[c] - margin) * scale
             hi = (hi - frame[c] + margin) * scale
-            boxes[f, c] = lo - 6.1e-8 * abs(lo) - 1e-44
-            boxes[f, 3 + c] = hi + 6.1e-8 * abs(hi) + 1e-44
-    return boxes, frame
+            out[at, c] = lo - 6.1e-8 * abs(lo) - 1e-44
+            out[at, 3 + c] = hi + 6.1e-8 * abs(hi) + 1e-44
 
 
 @kernel
@@ -225,10 +242,8 @@ def _tree(code):
 
 
 @kernel
-def _fit(boxes, order, start, stop, skip, box, face_box):
+def _fit(face_box, start, stop, skip, box):
     """Boxes of all nodes, from the last to the first, so that children come before their parents."""
-    for f in range(order.shape[0]):
-        face_box[f] = boxes[order[f]]
     for node in range(skip.shape[0] - 1, -1, -1):
         if skip[node] == node + 1:
             box[node] = face_box[start[node]]

@@ -1,6 +1,7 @@
 """Features that are near each other, or will be: vertices and faces, and pairs of edges. [A §6]
 
 Near is closer than the cloth is thick, now or on the way to where the features are expected at the end of the step.
+Where the way is known better than that, and swept already (`detect.sweep`), what collides on it is what will be near.
 
 A vertex that slides along a surface comes near the borders of the faces ahead, although it will be over them and not
 beside them: such a pair would brake it. Where the nearest point of a face is on its border, the pair counts only if it
@@ -15,6 +16,7 @@ import numpy as np
 
 from unsnarl.detect.bvh import touching_pairs
 from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up
+from unsnarl.detect.sweep import Collisions
 from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
 from unsnarl.jit import in_threads, inlined, kernel, thread_count
@@ -87,6 +89,19 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
     rows, figures = rows[order], figures[order]
     parts = rows[:, 0], rows[:, 1:], figures[:, :4], figures[:, 4:7], figures[:, 7], figures[:, 8]
     return Proximity(*map(np.ascontiguousarray, parts))
+
+
+def as_proximity(found: Collisions, x: np.ndarray, thickness: np.ndarray, cloth: int) -> Proximity:
+    """Those of `find_proximity` among the pairs that collide on their way from x (n, 3) [m].
+
+    thickness : (n,) [m]; cloth : how many of the vertices are cloth
+    """
+    limit = thickness[found.vertex].min(axis=1)
+    on_body = (found.kind == 0) & (found.vertex[:, 1] >= cloth)
+    at_end = (found.kind == 1) & (found.weight == 0.0).any(axis=1)
+    some = found.only((limit > 0.0) & ~on_body & ~at_end)
+    distance = np.einsum("ki,kij,kj->k", some.weight, x[some.vertex], some.normal)
+    return Proximity(some.kind, some.vertex, some.weight, some.normal, distance, thickness[some.vertex].min(axis=1))
 
 
 @inlined

@@ -18,7 +18,7 @@ from unsnarl.contact.solids import constrain, sharp_vertices, solid, touch
 from unsnarl.contact.stitches import Stitches, pull_together
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
-from unsnarl.detect.proximity import find_proximity
+from unsnarl.detect.proximity import as_proximity, find_proximity
 from unsnarl.detect.sweep import find_collisions
 from unsnarl.dynamics.assembly import shape_gradients
 from unsnarl.dynamics.coarse import build_coarse, coarse_inverse
@@ -282,7 +282,7 @@ class Simulator:
             most = share * self.pulling.most * float(self.edge_length.mean())
             pulls = answer.couplings(moving, h, self.inverse_mass, n, self.pulling.strength, most)
         holding = scene.resolver != "none"
-        linear = near = None
+        linear = near = found = None
         left = np.inf  # collisions after the round before
         spared = np.zeros(n, np.bool_)  # particles that a body would have to pull
         touches, pull = [None] * len(self.solids), self.pull
@@ -302,7 +302,10 @@ class Simulator:
                 self.inverse = coarse_inverse(self.coarse, system.pattern, linear.diagonal, linear.values, constraints)
             couplings = pulls
             if holding:
-                more = find_proximity(self.surfaces, everything, expected, self.thickness)
+                if found is None:
+                    more = find_proximity(self.surfaces, everything, expected, self.thickness)
+                else:
+                    more = as_proximity(found, everything, self.thickness, n)
                 if answer is not None:
                     more = more.only(~answer.sheets.cross(more.kind, more.vertex))
                 near = more if near is None else near.joined(more)
