@@ -34,12 +34,12 @@ def momentum(simulator: Simulator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dense(pattern, values) -> np.ndarray:
-    """Block-CSR as a matrix (3 n, 3 n)."""
+    """Block-CSR, whose blocks stand column by column, as a matrix (3 n, 3 n)."""
     n = len(pattern.start) - 1
     out = np.zeros((n, 3, n, 3))
     for i in range(n):
         for k in range(pattern.start[i], pattern.start[i + 1]):
-            out[i, :, pattern.column[k], :] += values[k]
+            out[i, :, pattern.column[k], :] += values[k].T
     return out.reshape(3 * n, 3 * n)
 
 

@@ -51,9 +51,11 @@ def test_weights_share_every_vertex_among_nodes_of_its_own_piece(pieces):
     for c in range(coarse.nodes):
         assert len(np.unique(piece[p[:, c] > 0])) == 1
     for c in range(coarse.nodes):  # by columns it is the same
-        entries = coarse.entry[coarse.start[c] : coarse.start[c + 1]]
-        assert (coarse.node.ravel()[entries] == c).all()
-    assert len(coarse.entry) == coarse.node.size
+        some = slice(coarse.start[c], coarse.start[c + 1])
+        vertex, place = np.nonzero(coarse.node == c)
+        assert np.array_equal(coarse.vertex[some], vertex)
+        assert np.array_equal(coarse.share[some], coarse.weight[vertex, place])
+    assert len(coarse.vertex) == coarse.node.size
 
 
 def test_inverse_is_that_of_the_projected_matrix():

@@ -34,7 +34,7 @@ class Problem:
                 for b, j in enumerate(face):
                     w[i, :, j] += block[a, :, b]
         row = np.repeat(np.arange(n), np.diff(self.pattern.start))
-        self.values = np.ascontiguousarray(w.swapaxes(1, 2)[row, self.pattern.column])
+        self.values = np.ascontiguousarray(w.transpose(0, 2, 3, 1)[row, self.pattern.column])
         half = rng.standard_normal((n, 3, 3))
         self.diagonal = rng.uniform(0.5, 2.0, (n, 1, 1)) * np.eye(3) + half @ half.swapaxes(1, 2)  # mass and drag
         self.couplings = no_couplings(n)

@@ -27,11 +27,14 @@ class Watched(Simulator):
         hits = find_hits(self.surfaces.mesh, self._with_bodies(self.x, t1), self.surfaces.bvh)
         assert len(hits) == 0, f"{self.scene.name}: {len(hits)} edges cross faces at {t1:.4f} s"
 
-    def energy(self) -> float:
-        """[J] of motion, of stretch and bend, and of height."""
+    def mechanical_energy(self) -> float:
+        """[J] of motion and of height."""
         mass, up = self.system.mass, "xyz".index(self.scene.up)
-        moving = 0.5 * (mass[:, None] * self.v**2).sum()
-        return float(elastic_energy(self.system, self.x) + moving + self.scene.gravity * (mass * self.x[:, up]).sum())
+        return float(0.5 * (mass[:, None] * self.v**2).sum() + self.scene.gravity * (mass * self.x[:, up]).sum())
+
+    def energy(self) -> float:
+        """[J] of motion, of height, and of stretch and bend."""
+        return self.mechanical_energy() + elastic_energy(self.system, self.x)
 
     def stretch(self) -> np.ndarray:
         """(e,) lengths of the edges, relative to those at rest."""
@@ -43,8 +46,8 @@ def run(scene: Scene, judge: bool = True) -> dict:
     """Simulate a scene step by step, watched; figures of the run."""
     simulator = Watched(scene)
     assert simulator.stats["ef_pairs"] == 0, f"{scene.name} is not clean to begin with"
-    start = simulator.energy()
-    out = {"energy": [start], "halvings": [0], "zones": 0, "collisions": 0, "stretch": [1.0]}
+    start = {"energy": [simulator.energy()], "mechanical": [simulator.mechanical_energy()]}
+    out = start | {"halvings": [0], "zones": 0, "collisions": 0, "stretch": [1.0]}
     while simulator.number < scene.frames - 1:
         stats = simulator.advance().stats
         assert stats["ef_pairs"] == 0
@@ -53,6 +56,7 @@ def run(scene: Scene, judge: bool = True) -> dict:
             crosses, name = ipctk_finds_intersections(x, simulator.surfaces.mesh.faces, simulator.surfaces.cloth)
             assert not crosses, f"{scene.name}, frame {simulator.number}: {name} finds an intersection"
         out["energy"].append(simulator.energy())
+        out["mechanical"].append(simulator.mechanical_energy())
         out["halvings"].append(stats["halvings"])
         out["stretch"].append(simulator.stretch().max())
         out["zones"] += stats["zones"]

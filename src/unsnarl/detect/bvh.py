@@ -8,17 +8,21 @@ the node that follows its whole subtree. A walk needs no stack:
 
 All leaves after leaf i are met by walking on from i + 1, so walking from every leaf meets each pair of leaves once.
 
+Triangles that move have two boxes: where they begin, and where they end. Two of them that move in straight lines are
+apart on the whole way if they are apart at both times, on the same side along the same axis: projections are linear in
+time. This sees past a motion that both share, which a box around the whole way does not.
+
 Boxes are float32 in a frame around the centre of the triangles, widened outwards by more than the rounding: they may be
 a little too large, never too small.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unsnarl.jit import floats, in_threads, ints, kernel, thread_count
+from unsnarl.jit import floats, in_threads, inlined, ints, kernel, thread_count
 
 LEAF = 4  # triangles in a leaf, at most
 MANY = 4000  # triangles, from which on threads pay
@@ -31,6 +35,7 @@ class Bvh:
     order    : (m,) int32, the triangles in tree order
     box      : (nodes, 6) float32, low and high corner of each node
     face_box : (m, 6) float32, of each triangle, in tree order
+    last, face_last : the same where a motion ends; None while nothing moves
     start    : (nodes + 1,) int32, the first triangle (in tree order) below each node
     stop     : (nodes,) int32, one past the last
     skip     : (nodes,) int32, the next node after the subtree; node + 1 for a leaf
@@ -42,6 +47,8 @@ class Bvh:
     order: np.ndarray
     box: np.ndarray
     face_box: np.ndarray
+    last: np.ndarray | None
+    face_last: np.ndarray | None
     start: np.ndarray
     stop: np.ndarray
     skip: np.ndarray
@@ -49,14 +56,30 @@ class Bvh:
     active: int
     frame: np.ndarray
 
-    def refit(self, x: np.ndarray, faces: np.ndarray, x1: np.ndarray | None = None, margin: float = 0.0) -> None:
-        """Fit the boxes to new positions x (n, 3); the tree stays, in place.
-
-        x1     : (n, 3) positions to which the vertices move from x: the boxes hold the whole way
-        margin : [m] by which they are wider on all sides
-        """
-        self.frame[:] = _boxes(x, faces, self.order, x1, margin, self.face_box)
+    def refit(self, x: np.ndarray, faces: np.ndarray, margin: float = 0.0) -> None:
+        """Fit the boxes to new positions x (n, 3), wider by a margin [m] on all sides; the tree stays, in place."""
+        x = floats(x)
+        self.frame[:] = _frame(x, x, float(margin))
+        _boxes(x, faces, self.order, margin, self.frame, self.face_box)
         _fit(self.face_box, self.start, self.stop, self.skip, self.box)
+
+    def refit_moving(self, x0: np.ndarray, x1: np.ndarray, faces: np.ndarray, margin: float = 0.0) -> Bvh:
+        """The tree with boxes around where the vertices begin and end, x0 and x1 (n, 3); see `refit`.
+
+        Its boxes at the beginning, and all that does not change, are this tree's own.
+        """
+        x0, x1 = floats(x0), floats(x1)
+        self.frame[:] = _frame(x0, x1, float(margin))
+        moving = replace(self, last=np.empty_like(self.box), face_last=np.empty_like(self.face_box))
+        ends = (x0, moving.face_box, moving.box), (x1, moving.face_last, moving.last)
+
+        def part(k):
+            x, face_box, box = ends[k]
+            _face_boxes(x, faces, self.order, float(margin), self.frame, face_box)
+            _fit(face_box, self.start, self.stop, self.skip, box)
+
+        in_threads(part, 2)
+        return moving
 
 
 def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = None) -> Bvh:
@@ -64,8 +87,9 @@ def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = Non
 
     passive : (m,) bool, faces that are never tested against each other (of bodies); they come last in the order.
     """
-    boxes = np.empty((len(faces), 6), np.float32)
-    frame = _boxes(x, faces, ints(np.arange(len(faces))), None, 0.0, boxes)
+    x, boxes = floats(x), np.empty((len(faces), 6), np.float32)
+    frame = _frame(x, x, 0.0)
+    _boxes(x, faces, ints(np.arange(len(faces))), 0.0, frame, boxes)
     if passive is None:
         passive = np.zeros(len(faces), dtype=np.bool_)
     order, code = _morton_order(boxes, passive)
@@ -74,41 +98,30 @@ def build_bvh(x: np.ndarray, faces: np.ndarray, passive: np.ndarray | None = Non
     _fit(face_box, start, stop, skip, box)
     still = int(passive.sum())
     active = int(np.searchsorted(start[leaves], len(faces) - still))
-    return Bvh(order, box, face_box, start, stop, skip, leaves, active, frame)
+    return Bvh(order, box, face_box, None, None, start, stop, skip, leaves, active, frame)
 
 
-def _boxes(x, faces, order, x1, margin: float, out: np.ndarray) -> np.ndarray:
-    """Boxes around the faces in this order, into out (m, 6) float32; returns the frame of their coordinates.
-
-    x1, margin : as in `Bvh.refit`
-    """
-    x, moving = floats(x), x1 is not None
-    x1, m = floats(x1) if moving else x, len(faces)
-    frame = _frame(x, x1, moving, float(margin))
+def _boxes(x, faces, order, margin: float, frame: np.ndarray, out: np.ndarray) -> None:
+    """Boxes around the faces in this order, in the frame's coordinates and wider by the margin, into out (m, 6)."""
+    m = len(faces)
     parts = 1 if m < MANY else thread_count()
 
     def part(k):
         some = slice(m * k // parts, m * (k + 1) // parts)
-        _face_boxes(x, x1, faces, order[some], moving, float(margin), frame, out[some])
+        _face_boxes(x, faces, order[some], float(margin), frame, out[some])
 
     in_threads(part, parts)
-    return frame
 
 
 @kernel
-def _frame(x, x1, moving, margin):
-    """(4,) centre and scale of all positions x, and x1 if moving, with the margin around them."""
+def _frame(x, x1, margin):
+    """(4,) centre and scale of all positions x and x1, with the margin around them."""
     low = np.full(3, np.inf)
     high = np.full(3, -np.inf)
     for v in range(x.shape[0]):
         for c in range(3):
-            low[c] = min(low[c], x[v, c])
-            high[c] = max(high[c], x[v, c])
-    if moving:
-        for v in range(x.shape[0]):
-            for c in range(3):
-                low[c] = min(low[c], x1[v, c])
-                high[c] = max(high[c], x1[v, c])
+            low[c] = min(low[c], x[v, c], x1[v, c])
+            high[c] = max(high[c], x[v, c], x1[v, c])
     frame = np.empty(4)
     frame[:3] = 0.5 * low + 0.5 * high
     size = margin
@@ -122,8 +135,8 @@ def _frame(x, x1, moving, margin):
 
 
 @kernel
-def _face_boxes(x, x1, faces, order, moving, margin, frame, out):
-    """Boxes around triangles on their way from x to x1, in the frame's coordinates; see the module's text."""
+def _face_boxes(x, faces, order, margin, frame, out):
+    """Boxes around triangles, in the frame's coordinates; see the module's text."""
     scale = frame[3]
     for at in range(order.shape[0]):
         f = order[at]
@@ -131,9 +144,6 @@ def _face_boxes(x, x1, faces, order, moving, margin, frame, out):
         for c in range(3):
             lo = min(x[i, c], x[j, c], x[k, c])
             hi = max(x[i, c], x[j, c], x[k, c])
-            if moving:
-                lo = min(lo, x1[i, c], x1[j, c], x1[k, c])
-                hi = max(hi, x1[i, c], x1[j, c], x1[k, c])
             lo = (lo - frame[c] - margin) * scale
             hi = (hi - frame[c] + margin) * scale
             out[at, c] = lo - 6.1e-8 * abs(lo) - 1e-44
@@ -258,29 +268,53 @@ def _fit(face_box, start, stop, skip, box):
                 box[node, 3 + c] = max(box[a, 3 + c], box[b, 3 + c])
 
 
+@inlined
+def corners(box, i):
+    """Box i, to keep at hand."""
+    return box[i, 0], box[i, 1], box[i, 2], box[i, 3], box[i, 4], box[i, 5]
+
+
+@inlined
+def missed(box, last, i, c, d):
+    """Whether box i is apart from one of corners c and d, on the same side at both ends of the motion. No branches.
+
+    last : None where nothing moves; d is not looked at then
+    """
+    if last is None:
+        return (
+            (box[i, 0] > c[3])
+            | (box[i, 3] < c[0])
+            | (box[i, 1] > c[4])
+            | (box[i, 4] < c[1])
+            | (box[i, 2] > c[5])
+            | (box[i, 5] < c[2])
+        )
+    return (
+        ((box[i, 0] > c[3]) & (last[i, 0] > d[3]))
+        | ((box[i, 3] < c[0]) & (last[i, 3] < d[0]))
+        | ((box[i, 1] > c[4]) & (last[i, 1] > d[4]))
+        | ((box[i, 4] < c[1]) & (last[i, 4] < d[1]))
+        | ((box[i, 2] > c[5]) & (last[i, 2] > d[5]))
+        | ((box[i, 5] < c[2]) & (last[i, 5] < d[2]))
+    )
+
+
 @kernel
-def touching_pairs(box, face_box, start, stop, skip, leaves, first, last, out):
-    """The pairs of triangles with touching boxes, one in the leaves first to last - 1, the other there or further on.
+def touching_pairs(box, last, face_box, face_last, start, stop, skip, leaves, begin, end, out):
+    """The pairs of triangles whose boxes are not `missed`: one in leaves begin to end - 1, the other there or later.
 
     Triangles are given by their place in the tree's order. out : (room, 2) int32, reused; returns it, or a larger
     one, and the number of pairs. Over all leaves each pair comes once.
     """
     n = 0
     nodes = skip.shape[0]
-    for at in range(first, last):
+    for at in range(begin, end):
         leaf = leaves[at]
-        x0, y0, z0 = box[leaf, 0], box[leaf, 1], box[leaf, 2]
-        x1, y1, z1 = box[leaf, 3], box[leaf, 4], box[leaf, 5]
+        c = corners(box, leaf)
+        d = c if last is None else corners(last, leaf)
         node = leaf
         while node < nodes:
-            if (
-                box[node, 0] > x1
-                or box[node, 3] < x0
-                or box[node, 1] > y1
-                or box[node, 4] < y0
-                or box[node, 2] > z1
-                or box[node, 5] < z0
-            ):
+            if missed(box, last, node, c, d):
                 node = skip[node]
                 continue
             node += 1
@@ -291,15 +325,10 @@ def touching_pairs(box, face_box, start, stop, skip, leaves, first, last, out):
                 more[:n] = out[:n]
                 out = more
             for p in range(start[leaf], stop[leaf]):
+                cp = corners(face_box, p)
+                dp = cp if face_last is None else corners(face_last, p)
                 for q in range(max(start[node - 1], p + 1), stop[node - 1]):
                     out[n, 0] = p  # kept only if n is counted up: no branch that could be guessed wrongly
                     out[n, 1] = q
-                    n += (
-                        (face_box[q, 0] <= face_box[p, 3])
-                        & (face_box[q, 3] >= face_box[p, 0])
-                        & (face_box[q, 1] <= face_box[p, 4])
-                        & (face_box[q, 4] >= face_box[p, 1])
-                        & (face_box[q, 2] <= face_box[p, 5])
-                        & (face_box[q, 5] >= face_box[p, 2])
-                    )
+                    n += not missed(face_box, face_last, q, cp, dp)
     return out, n

@@ -346,7 +346,7 @@ def _walk(x, tri, ids, spread, edge, face, box, face_box, start, stop, skip, lea
     n = 0
     for first in range(part * block, active, parts * block):
         last = min(first + block, active)
-        pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
+        pairs, count = touching_pairs(box, None, face_box, None, start, stop, skip, leaves, first, last, pairs)
         if n + 4 * count > out.shape[0]:
             more = np.empty(2 * out.shape[0] + 4 * count, np.int64)
             more[:n] = out[:n]

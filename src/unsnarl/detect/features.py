@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.detect.bvh import LEAF, Bvh, build_bvh
+from unsnarl.detect.bvh import LEAF, Bvh, build_bvh, corners, missed
 from unsnarl.jit import inlined, kernel
 from unsnarl.mesh import TriMesh
 
@@ -180,26 +180,20 @@ def pair_up(faces, ids, owned, f, g, rows):
 
 
 @kernel
-def pairs_with(box, face_box, start, stop, skip, order, wanted, first, last, out):
-    """As `bvh.touching_pairs`, but only pairs in which a face is wanted; those found from the faces first to last - 1.
+def pairs_with(box, last, face_box, face_last, start, stop, skip, order, wanted, begin, end, out):
+    """As `bvh.touching_pairs`, but only pairs in which a face is wanted; those found from the faces begin to end - 1.
 
     wanted : (m,) bool, by face. Triangles are given by their place in the tree's order; each pair comes once over all.
     """
     n = 0
     nodes = skip.shape[0]
-    for p in range(first, last):
+    for p in range(begin, end):
         if not wanted[order[p]]:
             continue
+        c, d = corners(face_box, p), corners(face_last, p)
         node = 0
         while node < nodes:
-            if (
-                box[node, 0] > face_box[p, 3]
-                or box[node, 3] < face_box[p, 0]
-                or box[node, 1] > face_box[p, 4]
-                or box[node, 4] < face_box[p, 1]
-                or box[node, 2] > face_box[p, 5]
-                or box[node, 5] < face_box[p, 2]
-            ):
+            if missed(box, last, node, c, d):
                 node = skip[node]
                 continue
             node += 1
@@ -212,14 +206,7 @@ def pairs_with(box, face_box, start, stop, skip, order, wanted, first, last, out
             for q in range(start[node - 1], stop[node - 1]):
                 if q == p or (q < p and wanted[order[q]]):
                     continue
-                if (
-                    face_box[q, 0] <= face_box[p, 3]
-                    and face_box[q, 3] >= face_box[p, 0]
-                    and face_box[q, 1] <= face_box[p, 4]
-                    and face_box[q, 4] >= face_box[p, 1]
-                    and face_box[q, 2] <= face_box[p, 5]
-                    and face_box[q, 5] >= face_box[p, 2]
-                ):
+                if not missed(face_box, face_last, q, c, d):
                     out[n, 0], out[n, 1] = p, q
                     n += 1
     return out, n

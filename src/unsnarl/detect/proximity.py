@@ -67,8 +67,8 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
 
     x : (n, 3) [m]; thickness : (n,) [m], smaller where the mesh is fine, so that a sheet is not near itself at rest
     """
-    mesh, bvh = on.mesh, on.bvh
-    bvh.refit(x, mesh.faces, expected, 0.5 * float(thickness.max()) * (1 + 1e-9))
+    mesh = on.mesh
+    bvh = on.bvh.refit_moving(x, expected, mesh.faces, 0.5 * float(thickness.max()) * (1 + 1e-9))
     parts = 1 if len(mesh.faces) < 500 else 2 * thread_count()
 
     most = float(thickness.max())
@@ -78,9 +78,9 @@ def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness:
 
     def part(k):
         return _near(
-            x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.face_box,
-            bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, top.edges, top.face_edges,
-            top.edge_faces, top.star_start, top.star_edges, k, parts,
+            x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.last,
+            bvh.face_box, bvh.face_last, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, top.edges,
+            top.face_edges, top.edge_faces, top.star_start, top.star_edges, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
@@ -181,8 +181,8 @@ def _beside(
 
 @kernel
 def _near(
-    x, x1, thickness, most, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active, cloth,
-    edges, face_edges, edge_faces, star_start, star_edges, part, parts,
+    x, x1, thickness, most, size, faces, ids, owned, order, box, last, face_box, face_last, start, stop, skip, leaves,
+    active, cloth, edges, face_edges, edge_faces, star_start, star_edges, part, parts,
 ):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
@@ -191,8 +191,9 @@ def _near(
     figures = np.empty((64, 9))
     n = 0
     for first in range(part * block, active, parts * block):
-        last = min(first + block, active)
-        pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
+        pairs, count = touching_pairs(
+            box, last, face_box, face_last, start, stop, skip, leaves, first, min(first + block, active), pairs
+        )
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
             if faces[f, 0] >= cloth and faces[g, 0] >= cloth:

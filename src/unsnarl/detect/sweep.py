@@ -54,8 +54,8 @@ def find_collisions(
     changed    : (n,) bool, vertices to look at: pairs of features without one of these are left out
     let_go     : leave out features that touch exactly at x0: they have no side to be kept on
     """
-    mesh, bvh = on.mesh, on.bvh
-    bvh.refit(x0, mesh.faces, x1, 0.5 * separation * (1 + 1e-9))
+    mesh = on.mesh
+    bvh = on.bvh.refit_moving(x0, x1, mesh.faces, 0.5 * separation * (1 + 1e-9))
     partly = changed is not None
     if partly:
         wanted = changed[mesh.faces].any(axis=1)
@@ -68,8 +68,8 @@ def find_collisions(
     def part(k):
         return _sweep(
             x0, x1, separation, TOUCHING * size if let_go else -1.0, size, mesh.faces, on.ids, on.owned, bvh.order,
-            bvh.box, bvh.face_box, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, partly, changed,
-            wanted, k, parts,
+            bvh.box, bvh.last, bvh.face_box, bvh.face_last, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active,
+            on.cloth, partly, changed, wanted, k, parts,
         )  # fmt: skip
 
     found = in_threads(part, parts)
@@ -83,8 +83,8 @@ def find_collisions(
 
 @kernel
 def _sweep(
-    x0, x1, separation, touching, size, faces, ids, owned, order, box, face_box, start, stop, skip, leaves, active,
-    cloth, partly, changed, wanted, part, parts,
+    x0, x1, separation, touching, size, faces, ids, owned, order, box, last, face_box, face_last, start, stop, skip,
+    leaves, active, cloth, partly, changed, wanted, part, parts,
 ):  # fmt: skip
     block = 32
     pairs = np.empty((1024, 2), np.int32)
@@ -94,11 +94,15 @@ def _sweep(
     n = 0
     end = order.shape[0] if partly else active
     for first in range(part * block, end, parts * block):
-        last = min(first + block, end)
+        stop_at = min(first + block, end)
         if partly:
-            pairs, count = pairs_with(box, face_box, start, stop, skip, order, wanted, first, last, pairs)
+            pairs, count = pairs_with(
+                box, last, face_box, face_last, start, stop, skip, order, wanted, first, stop_at, pairs
+            )
         else:
-            pairs, count = touching_pairs(box, face_box, start, stop, skip, leaves, first, last, pairs)
+            pairs, count = touching_pairs(
+                box, last, face_box, face_last, start, stop, skip, leaves, first, stop_at, pairs
+            )
         for i in range(count):
             f, g = order[pairs[i, 0]], order[pairs[i, 1]]
             f, g = min(f, g), max(f, g)  # the same rows, however the pair was met

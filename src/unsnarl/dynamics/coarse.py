@@ -30,13 +30,14 @@ class Coarse:
     """P, by rows and by columns; without nodes where it does not pay.
 
     node, weight : (n, NEAREST) the nodes that each vertex follows, and how much
-    start, entry : entry[start[c] : start[c + 1]] are the places in `node` (vertex * NEAREST + place) that hold node c
+    start, vertex, share : the vertices vertex[start[c] : start[c + 1]] follow node c, each by its share
     """
 
     node: np.ndarray
     weight: np.ndarray
     start: np.ndarray
-    entry: np.ndarray
+    vertex: np.ndarray
+    share: np.ndarray
 
     @property
     def nodes(self) -> int:
@@ -50,7 +51,7 @@ def build_coarse(mesh: TriMesh, lengths: np.ndarray, wanted: int | None = None) 
         wanted = 0 if n < LEAST else int(np.clip(n / 100, 60, 160))
     if wanted == 0:
         none = np.zeros((0, NEAREST))
-        return Coarse(ints(none), none, np.zeros(1, np.int32), np.zeros(0, np.int32))
+        return Coarse(ints(none), none, np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0))
     node, distance = _nearest_nodes(mesh, lengths, wanted)
     reach = distance[:, NEAREST]
     weight = np.where(
@@ -62,7 +63,7 @@ def build_coarse(mesh: TriMesh, lengths: np.ndarray, wanted: int | None = None) 
     node = ints(node[:, :NEAREST])
     entry = np.argsort(node.ravel(), kind="stable")
     start = np.searchsorted(node.ravel()[entry], np.arange(node.max() + 2))
-    return Coarse(node, np.ascontiguousarray(weight), ints(start), ints(entry))
+    return Coarse(node, np.ascontiguousarray(weight), ints(start), ints(entry // NEAREST), weight.ravel()[entry])
 
 
 def _nearest_nodes(mesh: TriMesh, lengths, wanted: int):
@@ -136,7 +137,7 @@ def _project(node, weight, nodes, start, column, diagonal_block, diagonal, value
             own = k == diagonal_block[i]
             for r in range(3):
                 for s in range(3):
-                    a[r, s] = values[k, r, s] + (diagonal[i, r, s] if own else 0.0)
+                    a[r, s] = values[k, s, r] + (diagonal[i, r, s] if own else 0.0)
             if kept[j] > 0:
                 _times(a, free[j], filtered)
                 a, filtered = filtered, a

@@ -22,6 +22,7 @@ import numpy as np
 from numba import prange
 
 from unsnarl.dynamics.assembly import Pattern
+from unsnarl.dynamics.blocks import row_product
 from unsnarl.jit import as_team, inlined, kernel, meet, parallel, thread_count
 
 CHUNK = 128  # particles
@@ -105,9 +106,16 @@ def solve(
     n = len(b)
     if coarse is None:
         none = np.zeros((0, 4), np.int32)
-        level = none, none.astype(np.float64), np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros((0, 0))
+        level = (
+            none,
+            none.astype(np.float64),
+            np.zeros(1, np.int32),
+            np.zeros(0, np.int32),
+            np.zeros(0),
+            np.zeros((0, 0)),
+        )
     else:
-        level = coarse.node, coarse.weight, coarse.start, coarse.entry, inverse
+        level = coarse.node, coarse.weight, coarse.start, coarse.vertex, coarse.share, inverse
     dv, residual = guess.copy(), np.empty((n, 3))
     nodes = len(level[2]) - 1
     work = (
@@ -131,14 +139,7 @@ def solve(
 def multiply(start, column, values, p, out):
     """out = W p."""
     for i in prange(start.shape[0] - 1):
-        x = y = z = 0.0
-        for k in range(start[i], start[i + 1]):
-            j = column[k]
-            p0, p1, p2 = p[j, 0], p[j, 1], p[j, 2]
-            x += values[k, 0, 0] * p0 + values[k, 0, 1] * p1 + values[k, 0, 2] * p2
-            y += values[k, 1, 0] * p0 + values[k, 1, 1] * p1 + values[k, 1, 2] * p2
-            z += values[k, 2, 0] * p0 + values[k, 2, 1] * p1 + values[k, 2, 2] * p2
-        out[i, 0], out[i, 1], out[i, 2] = x, y, z
+        out[i, 0], out[i, 1], out[i, 2] = row_product(values, column, p, np.int64(start[i]), np.int64(start[i + 1]))
 
 
 @kernel
@@ -202,12 +203,8 @@ def _couple(chunk, vertex, weight, block, p, through):
 def _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, p):
     """Row i of A p."""
     x, y, z = _through(diagonal[i], p[i, 0], p[i, 1], p[i, 2])
-    for k in range(start[i], start[i + 1]):
-        j = column[k]
-        p0, p1, p2 = p[j, 0], p[j, 1], p[j, 2]
-        x += values[k, 0, 0] * p0 + values[k, 0, 1] * p1 + values[k, 0, 2] * p2
-        y += values[k, 1, 0] * p0 + values[k, 1, 1] * p1 + values[k, 1, 2] * p2
-        z += values[k, 2, 0] * p0 + values[k, 2, 1] * p1 + values[k, 2, 2] * p2
+    a, b, c = row_product(values, column, p, np.int64(start[i]), np.int64(start[i + 1]))
+    x, y, z = x + a, y + b, z + c
     for k in range(c_start[i], c_start[i + 1]):
         c, w = c_entry[k], c_share[k]
         x += w * through[c, 0]
@@ -217,11 +214,11 @@ def _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through,
 
 
 @inlined
-def _restrict(c, start, entry, share, r, out):
+def _restrict(c, start, vertex, share, r, out):
     """Node c of P^T r; r is filtered already."""
     x = y = z = 0.0
     for k in range(start[c], start[c + 1]):
-        i, q = entry[k] // share.shape[1], share[entry[k] // share.shape[1], entry[k] % share.shape[1]]
+        i, q = vertex[k], share[k]
         x += q * r[i, 0]
         y += q * r[i, 1]
         z += q * r[i, 2]
@@ -270,12 +267,19 @@ def _sum(part):
     return total
 
 
+@inlined
+def _go_on(direction, new, beta, total, alpha):
+    """direction = new + beta direction, and total += alpha direction."""
+    for k in range(direction.shape[0]):
+        direction[k] = new[k] + beta * direction[k]
+        total[k] += alpha * direction[k]
+
+
 @kernel
 def _solve(
     me, team, threads, start, column, diagonal_block, diagonal, values, vertex, weight, block, pull, c_start, c_entry,
-    c_share, kept, free, change, node, share, n_start, n_entry, small, b, tolerance, most, dv, residual, inverse,
-    vectors, sums,
-    through, rough, smooth,
+    c_share, kept, free, change, node, share, n_start, n_vertex, n_share, small, b, tolerance, most, dv, residual,
+    inverse, vectors, sums, through, rough, smooth,
 ):  # fmt: skip
     """What member `me` of a team does: its chunks of particles, couplings and nodes, in step with the others.
 
@@ -361,7 +365,7 @@ def _solve(
             if not meet(team, threads):
                 return 0
             for c in range(first_n, last_n):
-                _restrict(c, n_start, n_entry, share, r, rough)
+                _restrict(c, n_start, n_vertex, n_share, r, rough)
             if not meet(team, threads):
                 return 0
             for c in range(3 * first_n, 3 * last_n):
@@ -397,12 +401,9 @@ def _solve(
         last = rho
         alpha = rho / power
         for chunk in range(first, last_chunk):
-            for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-                for c in range(3):
-                    p[i, c] = u[i, c] + beta * p[i, c]
-                    s[i, c] = w[i, c] + beta * s[i, c]
-                    dv[i, c] += alpha * p[i, c]
-                    r[i, c] -= alpha * s[i, c]
+            some = slice(chunk * CHUNK, min(n, (chunk + 1) * CHUNK))
+            _go_on(p[some].ravel(), u[some].ravel(), beta, dv[some].ravel(), alpha)
+            _go_on(s[some].ravel(), w[some].ravel(), beta, r[some].ravel(), -alpha)
             if nodes == 0:
                 norm[chunk] = _precondition(chunk, inverse, r, kept, free, node, share, smooth, u)
     if not meet(team, threads):
