@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests import oracles
 from tests.mesh.shapes import grid
 from unsnarl.detect.features import faces_apart, largest_face, surfaces
+from unsnarl.detect.nearby import Nearby
 from unsnarl.detect.sweep import KEEP, find_collisions
 from unsnarl.mesh import TriMesh, combine, split_non_manifold
 from unsnarl.mesh.primitives import sphere
@@ -33,7 +34,23 @@ def assert_collisions_are_right(mesh, cloth, x0, x1, separation, changed):
     some = find_collisions(on, x0, x1, separation, changed)
     those = changed[found.vertex].any(axis=1)
     assert same(some, type(found)(*(getattr(found, key)[those] for key in found.__dataclass_fields__)))
+    assert_same_from_what_is_known(on, x0, x1, separation, changed, found)
     return found
+
+
+def assert_same_from_what_is_known(on, x0, x1, separation, strays, found):
+    """The same is found if the step was searched before, for a motion that is not quite the one it comes to."""
+    rng = np.random.default_rng(len(x0))
+    size = np.abs(x0).max() + separation
+    for share in (1.0, 0.9999, 1e-3):  # of the room that there is, by which vertices are off
+        for more in (1e-6, 0.1, 3.0):
+            off = rng.standard_normal(x1.shape)
+            off *= 0.5 * share * more * size / np.maximum(np.linalg.norm(off, axis=1), 1e-300)[:, None]
+            for expected in (x1 + off, x1 + off * np.where(strays, 100.0, 1.0)[:, None]):
+                nearby = Nearby(on)
+                nearby.pairs(x0, expected, separation + more * size)
+                for _ in range(2):
+                    assert same(found, find_collisions(on, x0, x1, separation, nearby=nearby))
 
 
 coordinates = {

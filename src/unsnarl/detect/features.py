@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.detect.bvh import LEAF, Bvh, build_bvh, corners, missed
+from unsnarl.detect.bvh import Bvh, build_bvh
 from unsnarl.jit import inlined, kernel
 from unsnarl.mesh import TriMesh
 
@@ -177,36 +177,3 @@ def pair_up(faces, ids, owned, f, g, rows):
                 rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3], rows[n, 4] = 1, a, b, c, d
                 n += 1
     return n
-
-
-@kernel
-def pairs_with(box, last, face_box, face_last, start, stop, skip, order, wanted, begin, end, out):
-    """As `bvh.touching_pairs`, but only pairs in which a face is wanted; those found from the faces begin to end - 1.
-
-    wanted : (m,) bool, by face. Triangles are given by their place in the tree's order; each pair comes once over all.
-    """
-    n = 0
-    nodes = skip.shape[0]
-    for p in range(begin, end):
-        if not wanted[order[p]]:
-            continue
-        c, d = corners(face_box, p), corners(face_last, p)
-        node = 0
-        while node < nodes:
-            if missed(box, last, node, c, d):
-                node = skip[node]
-                continue
-            node += 1
-            if skip[node - 1] != node:
-                continue
-            if n + LEAF >= out.shape[0]:
-                more = np.empty((2 * out.shape[0] + LEAF, 2), np.int32)
-                more[:n] = out[:n]
-                out = more
-            for q in range(start[node - 1], stop[node - 1]):
-                if q == p or (q < p and wanted[order[q]]):
-                    continue
-                if not missed(face_box, face_last, q, c, d):
-                    out[n, 0], out[n, 1] = p, q
-                    n += 1
-    return out, n

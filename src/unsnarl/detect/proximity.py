@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.detect.bvh import touching_pairs
-from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up
+from unsnarl.detect.features import Surfaces, pair_up
+from unsnarl.detect.nearby import Nearby, by_parts
 from unsnarl.detect.sweep import Collisions
 from unsnarl.geometry.ccd import NO_COLLISION, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
-from unsnarl.jit import in_threads, inlined, kernel, thread_count
+from unsnarl.jit import inlined, kernel
 
 SLANT = 1e-2  # sine of the angle from which on one thing counts as nearer than another
 
@@ -59,34 +59,27 @@ class Proximity:
         )
 
 
-def find_proximity(on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness: np.ndarray) -> Proximity:
+def find_proximity(
+    on: Surfaces, x: np.ndarray, expected: np.ndarray, thickness: np.ndarray, nearby: Nearby | None = None
+) -> Proximity:
     """All pairs of features, one of cloth, that are or come nearer than the smallest thickness of their vertices.
 
     Left out are vertices of cloth near faces of bodies: these are constrained (`contact.solids`).
     expected : (n, 3) [m] where everything will be at the end of the step, more or less
 
     x : (n, 3) [m]; thickness : (n,) [m], smaller where the mesh is fine, so that a sheet is not near itself at rest
+    nearby : what knows of the step already, or gets to know
     """
-    mesh = on.mesh
-    bvh = on.bvh.refit_moving(x, expected, mesh.faces, 0.5 * float(thickness.max()) * (1 + 1e-9))
-    parts = 1 if len(mesh.faces) < 500 else 2 * thread_count()
+    top = on.mesh.topology
+    pairs = (nearby or Nearby(on)).pairs(x, expected, float(thickness.max()))
 
-    most = float(thickness.max())
-    size = 4.0 * (largest_face(x, expected, mesh.faces) + most)
-
-    top = mesh.topology
-
-    def part(k):
+    def part(some):
         return _near(
-            x, expected, thickness, most, size, mesh.faces, on.ids, on.owned, bvh.order, bvh.box, bvh.last,
-            bvh.face_box, bvh.face_last, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active, on.cloth, top.edges,
-            top.face_edges, top.edge_faces, top.star_start, top.star_edges, k, parts,
+            x, expected, thickness, on.mesh.faces, on.ids, on.owned, on.cloth, top.edges, top.face_edges,
+            top.edge_faces, top.star_start, top.star_edges, some,
         )  # fmt: skip
 
-    found = in_threads(part, parts)
-    rows, figures = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-    order = np.lexsort(rows.T[::-1])
-    rows, figures = rows[order], figures[order]
+    rows, figures = by_parts(part, pairs)
     parts = rows[:, 0], rows[:, 1:], figures[:, :4], figures[:, 4:7], figures[:, 7], figures[:, 8]
     return Proximity(*map(np.ascontiguousarray, parts))
 
@@ -181,87 +174,75 @@ def _beside(
 
 @kernel
 def _near(
-    x, x1, thickness, most, size, faces, ids, owned, order, box, last, face_box, face_last, start, stop, skip, leaves,
-    active, cloth, edges, face_edges, edge_faces, star_start, star_edges, part, parts,
+    x, x1, thickness, faces, ids, owned, cloth, edges, face_edges, edge_faces, star_start, star_edges, pairs
 ):  # fmt: skip
-    block = 32
-    pairs = np.empty((1024, 2), np.int32)
     features = np.empty((15, 5), np.int32)
     rows = np.empty((64, 5), np.int32)
     figures = np.empty((64, 9))
     n = 0
-    for first in range(part * block, active, parts * block):
-        pairs, count = touching_pairs(
-            box, last, face_box, face_last, start, stop, skip, leaves, first, min(first + block, active), pairs
-        )
-        for i in range(count):
-            f, g = order[pairs[i, 0]], order[pairs[i, 1]]
-            if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
+    for i in range(pairs.shape[0]):
+        f, g = pairs[i, 0], pairs[i, 1]
+        if _never(thickness, faces, f) or _never(thickness, faces, g):
+            continue
+        for k in range(pair_up(faces, ids, owned, f, g, features)):
+            kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
+            if kind == 0 and b >= cloth:
                 continue
-            f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
-            if _never(thickness, faces, f) or _never(thickness, faces, g):
+            limit = min(min(thickness[a], thickness[b]), min(thickness[c], thickness[d]))
+            if limit <= 0.0:
                 continue
-            if faces_apart(x, x1, True, faces, ids, f, g, most, size):
-                continue
-            for k in range(pair_up(faces, ids, owned, f, g, features)):
-                kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
-                if kind == 0 and b >= cloth:
-                    continue
-                limit = min(min(thickness[a], thickness[b]), min(thickness[c], thickness[d]))
-                if limit <= 0.0:
+            if kind == 0:
+                near, _, v, w = point_triangle(x, a, b, c, d)
+            else:
+                near, v, w = edge_edge(x, a, b, c, d)
+            near = np.sqrt(near)
+            t = 0.0
+            if near >= limit:  # not yet
+                if near - limit >= _approach(x, x1, a, b, c, d):
                     continue
                 if kind == 0:
-                    near, _, v, w = point_triangle(x, a, b, c, d)
+                    t, v, w = point_triangle_ccd(x, x1, a, b, c, d, limit)
                 else:
-                    near, v, w = edge_edge(x, a, b, c, d)
-                near = np.sqrt(near)
-                t = 0.0
-                if near >= limit:  # not yet
-                    if near - limit >= _approach(x, x1, a, b, c, d):
-                        continue
-                    if kind == 0:
-                        t, v, w = point_triangle_ccd(x, x1, a, b, c, d, limit)
-                    else:
-                        t, v, w = edge_edge_ccd(x, x1, a, b, c, d, limit)
-                    if t == NO_COLLISION:
-                        continue
-                if kind == 0:
-                    w0, w1, w2, w3 = 1.0, v + w - 1.0, -v, -w
-                elif v == 0.0 or v == 1.0 or w == 0.0 or w == 1.0:
-                    continue  # at an end of an edge it is a matter of vertices and faces
-                else:
-                    w0, w1, w2, w3 = 1.0 - v, v, w - 1.0, -w
-                if n == rows.shape[0]:
-                    more = np.empty((2 * n, 5), np.int32)
-                    more[:n] = rows
-                    rows = more
-                    further = np.empty((2 * n, 9))
-                    further[:n] = figures
-                    figures = further
-                square = 0.0
-                for col in range(3):
-                    value = w0 * (x[a, col] + t * (x1[a, col] - x[a, col]))
-                    value += w1 * (x[b, col] + t * (x1[b, col] - x[b, col]))
-                    value += w2 * (x[c, col] + t * (x1[c, col] - x[c, col]))
-                    value += w3 * (x[d, col] + t * (x1[d, col] - x[d, col]))
-                    figures[n, 4 + col] = value
-                    square += value * value
-                if square == 0.0:
+                    t, v, w = edge_edge_ccd(x, x1, a, b, c, d, limit)
+                if t == NO_COLLISION:
                     continue
-                length = np.sqrt(square)
-                u0, u1, u2 = figures[n, 4] / length, figures[n, 5] / length, figures[n, 6] / length
-                if kind == 0 and _beside(
-                    x, x1, t, a, f if _is(faces, f, b, c, d) else g, w1, w2, w3, u0, u1, u2, faces, edges, face_edges,
-                    edge_faces, star_start, star_edges,
-                ):  # fmt: skip
-                    continue
-                rows[n] = features[k]
-                figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = w0, w1, w2, w3
-                figures[n, 7] = 0.0
-                figures[n, 4], figures[n, 5], figures[n, 6] = u0, u1, u2
-                for col in range(3):
-                    now = w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]
-                    figures[n, 7] += figures[n, 4 + col] * now
-                figures[n, 8] = limit
-                n += 1
+            if kind == 0:
+                w0, w1, w2, w3 = 1.0, v + w - 1.0, -v, -w
+            elif v == 0.0 or v == 1.0 or w == 0.0 or w == 1.0:
+                continue  # at an end of an edge it is a matter of vertices and faces
+            else:
+                w0, w1, w2, w3 = 1.0 - v, v, w - 1.0, -w
+            if n == rows.shape[0]:
+                more = np.empty((2 * n, 5), np.int32)
+                more[:n] = rows
+                rows = more
+                further = np.empty((2 * n, 9))
+                further[:n] = figures
+                figures = further
+            square = 0.0
+            for col in range(3):
+                value = w0 * (x[a, col] + t * (x1[a, col] - x[a, col]))
+                value += w1 * (x[b, col] + t * (x1[b, col] - x[b, col]))
+                value += w2 * (x[c, col] + t * (x1[c, col] - x[c, col]))
+                value += w3 * (x[d, col] + t * (x1[d, col] - x[d, col]))
+                figures[n, 4 + col] = value
+                square += value * value
+            if square == 0.0:
+                continue
+            length = np.sqrt(square)
+            u0, u1, u2 = figures[n, 4] / length, figures[n, 5] / length, figures[n, 6] / length
+            if kind == 0 and _beside(
+                x, x1, t, a, f if _is(faces, f, b, c, d) else g, w1, w2, w3, u0, u1, u2, faces, edges, face_edges,
+                edge_faces, star_start, star_edges,
+            ):  # fmt: skip
+                continue
+            rows[n] = features[k]
+            figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = w0, w1, w2, w3
+            figures[n, 7] = 0.0
+            figures[n, 4], figures[n, 5], figures[n, 6] = u0, u1, u2
+            for col in range(3):
+                now = w0 * x[a, col] + w1 * x[b, col] + w2 * x[c, col] + w3 * x[d, col]
+                figures[n, 7] += figures[n, 4 + col] * now
+            figures[n, 8] = limit
+            n += 1
     return rows[:n].copy(), figures[:n].copy()

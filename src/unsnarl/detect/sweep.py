@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unsnarl.detect.bvh import touching_pairs
-from unsnarl.detect.features import Surfaces, faces_apart, largest_face, pair_up, pairs_with
+from unsnarl.detect.features import Surfaces, largest_face, pair_up
+from unsnarl.detect.nearby import Nearby, by_parts, search
 from unsnarl.geometry.ccd import NO_COLLISION, apart_edge_edge, apart_point_triangle, edge_edge_ccd, point_triangle_ccd
 from unsnarl.geometry.distance import edge_edge, point_triangle
-from unsnarl.jit import in_threads, kernel, thread_count
+from unsnarl.jit import kernel
 
 TOUCHING = 1e-14  # distance, relative to the size of faces, that is none
 KEEP = 0.8  # share of the distance at the beginning that has to be left
@@ -46,114 +46,84 @@ class Collisions:
 
 
 def find_collisions(
-    on: Surfaces, x0, x1, separation: float, changed: np.ndarray | None = None, let_go: bool = False
-) -> Collisions:
+    on: Surfaces, x0, x1, separation: float, changed: np.ndarray | None = None, let_go: bool = False,
+    nearby: Nearby | None = None,
+) -> Collisions:  # fmt: skip
     """All collisions between x0 and x1 (n, 3) [m].
 
     separation : [m]
     changed    : (n,) bool, vertices to look at: pairs of features without one of these are left out
     let_go     : leave out features that touch exactly at x0: they have no side to be kept on
+    nearby     : what knows of the step already
     """
-    mesh = on.mesh
-    bvh = on.bvh.refit_moving(x0, x1, mesh.faces, 0.5 * separation * (1 + 1e-9))
-    partly = changed is not None
-    if partly:
-        wanted = changed[mesh.faces].any(axis=1)
+    faces = on.mesh.faces
+    if changed is not None:
+        pairs = search(on, x0, x1, separation, changed[faces].any(axis=1))
     else:
-        changed, wanted = np.ones(len(x0), np.bool_), np.ones(len(mesh.faces), np.bool_)
-    parts = 1 if wanted.sum() < 500 else 2 * thread_count()
+        pairs, changed = (nearby or Nearby(on)).pairs(x0, x1, separation), np.ones(len(x0), np.bool_)
+    touching = TOUCHING * 4.0 * (largest_face(x0, x1, faces) + separation) if let_go else -1.0
 
-    size = 4.0 * (largest_face(x0, x1, mesh.faces) + separation)
+    def part(some):
+        return _sweep(x0, x1, separation, touching, faces, on.ids, on.owned, changed, some)
 
-    def part(k):
-        return _sweep(
-            x0, x1, separation, TOUCHING * size if let_go else -1.0, size, mesh.faces, on.ids, on.owned, bvh.order,
-            bvh.box, bvh.last, bvh.face_box, bvh.face_last, bvh.start, bvh.stop, bvh.skip, bvh.leaves, bvh.active,
-            on.cloth, partly, changed, wanted, k, parts,
-        )  # fmt: skip
-
-    found = in_threads(part, parts)
-    rows, figures = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-    order = np.lexsort(rows.T[::-1])
-    rows, figures = rows[order], figures[order]
+    rows, figures = by_parts(part, pairs)
     return Collisions(
         *map(np.ascontiguousarray, (rows[:, 0], rows[:, 1:], figures[:, :4], figures[:, 4:7], figures[:, 7]))
     )
 
 
 @kernel
-def _sweep(
-    x0, x1, separation, touching, size, faces, ids, owned, order, box, last, face_box, face_last, start, stop, skip,
-    leaves, active, cloth, partly, changed, wanted, part, parts,
-):  # fmt: skip
-    block = 32
-    pairs = np.empty((1024, 2), np.int32)
+def _sweep(x0, x1, separation, touching, faces, ids, owned, changed, pairs):
     features = np.empty((15, 5), np.int32)
     rows = np.empty((16, 5), np.int32)
     figures = np.empty((16, 8))
     n = 0
-    end = order.shape[0] if partly else active
-    for first in range(part * block, end, parts * block):
-        stop_at = min(first + block, end)
-        if partly:
-            pairs, count = pairs_with(
-                box, last, face_box, face_last, start, stop, skip, order, wanted, first, stop_at, pairs
-            )
-        else:
-            pairs, count = touching_pairs(
-                box, last, face_box, face_last, start, stop, skip, leaves, first, stop_at, pairs
-            )
-        for i in range(count):
-            f, g = order[pairs[i, 0]], order[pairs[i, 1]]
-            f, g = min(f, g), max(f, g)  # the same rows, however the pair was met
-            if faces[f, 0] >= cloth and faces[g, 0] >= cloth:
+    for i in range(pairs.shape[0]):
+        f, g = pairs[i, 0], pairs[i, 1]
+        for k in range(pair_up(faces, ids, owned, f, g, features)):
+            kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
+            if not (changed[a] or changed[b] or changed[c] or changed[d]):
                 continue
-            if faces_apart(x0, x1, True, faces, ids, f, g, separation, size):
+            if kind == 0:
+                if apart_point_triangle(x0, x1, a, b, c, d, separation):
+                    continue
+                near = KEEP * np.sqrt(point_triangle(x0, a, b, c, d)[0])
+                if near <= touching:
+                    continue
+                t, v, w = point_triangle_ccd(x0, x1, a, b, c, d, min(separation, near))
+            else:
+                if apart_edge_edge(x0, x1, a, b, c, d, separation):
+                    continue
+                near = KEEP * np.sqrt(edge_edge(x0, a, b, c, d)[0])
+                if near <= touching:
+                    continue
+                t, v, w = edge_edge_ccd(x0, x1, a, b, c, d, min(separation, near))
+            if t == NO_COLLISION:
                 continue
-            for k in range(pair_up(faces, ids, owned, f, g, features)):
-                kind, a, b, c, d = features[k, 0], features[k, 1], features[k, 2], features[k, 3], features[k, 4]
-                if not (changed[a] or changed[b] or changed[c] or changed[d]):
-                    continue
-                if kind == 0:
-                    if apart_point_triangle(x0, x1, a, b, c, d, separation):
-                        continue
-                    near = KEEP * np.sqrt(point_triangle(x0, a, b, c, d)[0])
-                    if near <= touching:
-                        continue
-                    t, v, w = point_triangle_ccd(x0, x1, a, b, c, d, min(separation, near))
-                else:
-                    if apart_edge_edge(x0, x1, a, b, c, d, separation):
-                        continue
-                    near = KEEP * np.sqrt(edge_edge(x0, a, b, c, d)[0])
-                    if near <= touching:
-                        continue
-                    t, v, w = edge_edge_ccd(x0, x1, a, b, c, d, min(separation, near))
-                if t == NO_COLLISION:
-                    continue
-                if n == rows.shape[0]:
-                    more = np.empty((2 * n, 5), np.int32)
-                    more[:n] = rows
-                    rows = more
-                    further = np.empty((2 * n, 8))
-                    further[:n] = figures
-                    figures = further
-                rows[n] = features[k]
-                if kind == 0:
-                    figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0, v + w - 1.0, -v, -w
-                else:
-                    figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0 - v, v, w - 1.0, -w
-                length = 0.0
-                for col in range(3):
-                    value = 0.0
-                    for j in range(4):
-                        vertex = features[k, 1 + j]
-                        at = x0[vertex, col] + t * (x1[vertex, col] - x0[vertex, col])
-                        value += figures[n, j] * at
-                    figures[n, 4 + col] = value
-                    length += value * value
-                length = np.sqrt(length)
-                for col in range(3):
-                    figures[n, 4 + col] = figures[n, 4 + col] / length if length > 0.0 else 0.0
-                figures[n, 7] = t
-                n += 1
+            if n == rows.shape[0]:
+                more = np.empty((2 * n, 5), np.int32)
+                more[:n] = rows
+                rows = more
+                further = np.empty((2 * n, 8))
+                further[:n] = figures
+                figures = further
+            rows[n] = features[k]
+            if kind == 0:
+                figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0, v + w - 1.0, -v, -w
+            else:
+                figures[n, 0], figures[n, 1], figures[n, 2], figures[n, 3] = 1.0 - v, v, w - 1.0, -w
+            length = 0.0
+            for col in range(3):
+                value = 0.0
+                for j in range(4):
+                    vertex = features[k, 1 + j]
+                    at = x0[vertex, col] + t * (x1[vertex, col] - x0[vertex, col])
+                    value += figures[n, j] * at
+                figures[n, 4 + col] = value
+                length += value * value
+            length = np.sqrt(length)
+            for col in range(3):
+                figures[n, 4 + col] = figures[n, 4 + col] / length if length > 0.0 else 0.0
+            figures[n, 7] = t
+            n += 1
     return rows[:n].copy(), figures[:n].copy()

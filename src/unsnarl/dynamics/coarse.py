@@ -21,7 +21,7 @@ from unsnarl.jit import in_threads, inlined, ints, kernel
 from unsnarl.mesh import TriMesh
 
 NEAREST = 4  # nodes that a vertex follows
-LEAST = 15_000  # vertices, below which the coarse level does not pay
+LEAST = 7_500  # vertices, below which the coarse level does not pay
 PARTS = 4  # of the rows, for threads
 
 
@@ -48,7 +48,7 @@ def build_coarse(mesh: TriMesh, lengths: np.ndarray, wanted: int | None = None) 
     """lengths : (e,) of the mesh's edges at rest [m]; wanted : nodes, about; by default what pays."""
     n = len(mesh.x)
     if wanted is None:
-        wanted = 0 if n < LEAST else int(np.clip(n / 100, 60, 160))
+        wanted = 0 if n < LEAST else int(np.clip(n / 160, 60, 160))
     if wanted == 0:
         none = np.zeros((0, NEAREST))
         return Coarse(ints(none), none, np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0))
@@ -96,6 +96,7 @@ def coarse_inverse(coarse: Coarse, pattern: Pattern, diagonal, values, constrain
     """(P^T S A S P)^-1, (3 nodes, 3 nodes), without the couplings."""
     if coarse.nodes == 0:
         return np.zeros((0, 0))
+    from scipy.linalg.lapack import dpotrf, dpotri
     from threadpoolctl import threadpool_limits
 
     def part(k):
@@ -109,7 +110,12 @@ def coarse_inverse(coarse: Coarse, pattern: Pattern, diagonal, values, constrain
     size = np.einsum("ii->i", small)
     size += 1e-9 * size.mean()  # a node all of whose vertices are held
     with threadpool_limits(1):  # the same bits on any number of threads
-        return np.ascontiguousarray(np.linalg.inv(small))
+        half, failed = dpotrf(small, lower=1)
+        if failed:  # as good as singular: the diagonal has to do alone
+            return np.zeros_like(small)
+        half, _ = dpotri(half, lower=1)
+    half = np.tril(half)
+    return half + np.tril(half, -1).T
 
 
 @inlined

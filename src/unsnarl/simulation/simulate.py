@@ -18,6 +18,7 @@ from unsnarl.contact.solids import constrain, sharp_vertices, solid, touch
 from unsnarl.contact.stitches import Stitches, pull_together
 from unsnarl.detect.edge_face import find_hits
 from unsnarl.detect.features import surfaces
+from unsnarl.detect.nearby import Nearby
 from unsnarl.detect.proximity import as_proximity, find_proximity
 from unsnarl.detect.sweep import find_collisions
 from unsnarl.dynamics.assembly import shape_gradients
@@ -283,6 +284,7 @@ class Simulator:
             pulls = answer.couplings(moving, h, self.inverse_mass, n, self.pulling.strength, most)
         holding = scene.resolver != "none"
         linear = near = found = None
+        nearby = Nearby(self.surfaces)
         left = np.inf  # collisions after the round before
         spared = np.zeros(n, np.bool_)  # particles that a body would have to pull
         touches, pull = [None] * len(self.solids), self.pull
@@ -303,7 +305,7 @@ class Simulator:
             couplings = pulls
             if holding:
                 if found is None:
-                    more = find_proximity(self.surfaces, everything, expected, self.thickness)
+                    more = find_proximity(self.surfaces, everything, expected, self.thickness, nearby)
                 else:
                     more = as_proximity(found, everything, self.thickness, n)
                 if answer is not None:
@@ -339,7 +341,7 @@ class Simulator:
             if not holding:
                 break
             expected = self._with_bodies(x1, t1)
-            found = find_collisions(self.surfaces, everything, expected, separation, let_go=True)
+            found = find_collisions(self.surfaces, everything, expected, separation, let_go=True, nearby=nearby)
             if held is not None:
                 found = held(found, expected)
             press = _along(impulse, normal)
