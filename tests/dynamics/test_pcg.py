@@ -165,6 +165,13 @@ def test_a_multiple_of_the_solution_is_a_perfect_guess(scale):
     assert problem.distance(dv) < 1e-9 * problem.distance(change)
 
 
+def test_what_it_is_given_stays_as_it_is():
+    problem = Problem(5)
+    before = problem.values.copy(), problem.diagonal.copy(), problem.b.copy(), problem.guess.copy()
+    problem.solve(guess=problem.guess, tolerance=1e-3)
+    assert all(map(np.array_equal, before, (problem.values, problem.diagonal, problem.b, problem.guess)))
+
+
 def test_nothing_to_do():
     problem = Problem(0, couplings=0, kept=(0,))
     problem.b[:] = 0.0

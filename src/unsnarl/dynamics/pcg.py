@@ -97,7 +97,9 @@ def solve(
 ):  # fmt: skip
     """The change of velocity dv (n, 3), the iterations it took, and the residual A dv - b (n, 3): constraint impulses.
 
-    diagonal : (n, 3, 3) D; values : (blocks, 3, 3) W; b : (n, 3), without the couplings' pull, which is added here
+    diagonal : (n, 3, 3) D
+    values : (blocks, 3, 3) W, blocks as columns; D is added to it, and taken out again
+    b : (n, 3), without the couplings' pull, which is added here
     guess : (n, 3) of dv: the best multiple of it is what the iteration starts from, so a bad one does no harm
     tolerance : stop when the residual, measured by the diagonal's inverse, is this share of that at dv = z
     most : iterations at most
@@ -119,7 +121,7 @@ def solve(
     dv, residual = guess.copy(), np.empty((n, 3))
     nodes = len(level[2]) - 1
     work = (
-        np.empty((n, 3, 3)), np.empty((5, n, 3)), np.empty((3, (n + CHUNK - 1) // CHUNK)),
+        np.empty((n, 3, 3)), np.empty((n, 3, 3)), np.empty((5, n, 3)), np.empty((3, (n + CHUNK - 1) // CHUNK)),
         np.empty((len(couplings.vertex), 3)), np.empty(3 * nodes), np.zeros(3 * nodes),
     )  # fmt: skip
     threads = thread_count() if n >= SMALL else 1
@@ -200,11 +202,9 @@ def _couple(chunk, vertex, weight, block, p, through):
 
 
 @inlined
-def _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, p):
-    """Row i of A p."""
-    x, y, z = _through(diagonal[i], p[i, 0], p[i, 1], p[i, 2])
-    a, b, c = row_product(values, column, p, np.int64(start[i]), np.int64(start[i + 1]))
-    x, y, z = x + a, y + b, z + c
+def _row(i, start, column, values, c_start, c_entry, c_share, through, p):
+    """Row i of A p; D is in the values."""
+    x, y, z = row_product(values, column, p, np.int64(start[i]), np.int64(start[i + 1]))
     for k in range(c_start[i], c_start[i + 1]):
         c, w = c_entry[k], c_share[k]
         x += w * through[c, 0]
@@ -279,7 +279,7 @@ def _go_on(direction, new, beta, total, alpha):
 def _solve(
     me, team, threads, start, column, diagonal_block, diagonal, values, vertex, weight, block, pull, c_start, c_entry,
     c_share, kept, free, change, node, share, n_start, n_vertex, n_share, small, b, tolerance, most, dv, residual,
-    inverse, vectors, sums, through, rough, smooth,
+    inverse, own, vectors, sums, through, rough, smooth,
 ):  # fmt: skip
     """What member `me` of a team does: its chunks of particles, couplings and nodes, in step with the others.
 
@@ -305,11 +305,14 @@ def _solve(
     for chunk in range(first, last_chunk):  # r = S (b - A z), the preconditioner, u = S guess
         sum_ = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, change)
-            x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
+            k = diagonal_block[i]
             for row in range(3):
                 for col in range(3):
-                    a[row, col] = diagonal[i, row, col] + values[diagonal_block[i], row, col]
+                    own[i, row, col] = values[k, row, col]
+                    values[k, row, col] += diagonal[i, row, col]
+                    a[row, col] = values[k, row, col]
+            x, y, z = _row(i, start, column, values, c_start, c_entry, c_share, through, change)
+            x, y, z = b[i, 0] - x, b[i, 1] - y, b[i, 2] - z
             for k in range(c_start[i], c_start[i + 1]):
                 c, q = c_entry[k], c_share[k]
                 x += q * pull[c, 0]
@@ -345,7 +348,7 @@ def _solve(
     if not meet(team, threads):
         return 0
     _multiply(
-        first, last_chunk, start, column, diagonal, values, c_start, c_entry, c_share, through, kept, free, u, r, w,
+        first, last_chunk, start, column, values, c_start, c_entry, c_share, through, kept, free, u, r, w,
         part, whole,
     )  # fmt: skip
     if not meet(team, threads):
@@ -385,7 +388,7 @@ def _solve(
             if not meet(team, threads):
                 return 0
         _multiply(
-            first, last_chunk, start, column, diagonal, values, c_start, c_entry, c_share, through, kept, free, u, r, w,
+            first, last_chunk, start, column, values, c_start, c_entry, c_share, through, kept, free, u, r, w,
             part, whole,
         )  # fmt: skip
         if not meet(team, threads):
@@ -413,7 +416,7 @@ def _solve(
     if not meet(team, threads):
         return 0
     for i in range(low, high):
-        x, y, z = _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, dv)
+        x, y, z = _row(i, start, column, values, c_start, c_entry, c_share, through, dv)
         x, y, z = x - b[i, 0], y - b[i, 1], z - b[i, 2]
         for k in range(c_start[i], c_start[i + 1]):
             c, q = c_entry[k], c_share[k]
@@ -421,19 +424,18 @@ def _solve(
             y -= q * pull[c, 1]
             z -= q * pull[c, 2]
         residual[i, 0], residual[i, 1], residual[i, 2] = x, y, z
+        values[diagonal_block[i]] = own[i]
     return iterations
 
 
 @inlined
-def _multiply(
-    first, last, start, column, diagonal, values, c_start, c_entry, c_share, through, kept, free, u, r, w, part, whole
-):
+def _multiply(first, last, start, column, values, c_start, c_entry, c_share, through, kept, free, u, r, w, part, whole):
     """w = S A u for chunks of particles, with their parts of u . w and u . r."""
     n = u.shape[0]
     for chunk in range(first, last):
         sum_ = sum_r = 0.0
         for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            x, y, z = _row(i, start, column, diagonal, values, c_start, c_entry, c_share, through, u)
+            x, y, z = _row(i, start, column, values, c_start, c_entry, c_share, through, u)
             if kept[i] > 0:
                 x, y, z = _through(free[i], x, y, z)
             w[i, 0], w[i, 1], w[i, 2] = x, y, z
