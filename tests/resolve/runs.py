@@ -21,8 +21,8 @@ FPS = 24.0
 class Watched(Simulator):
     """After every step, also after those that come of a halved one, nothing crosses anything; else it stops."""
 
-    def _step(self, t0, t1, counts, last):
-        super()._step(t0, t1, counts, last)
+    def _step(self, t0, t1, counts, depth):
+        super()._step(t0, t1, counts, depth)
         assert np.isfinite(self.x).all() and np.isfinite(self.v).all(), f"{self.scene.name}: NaN at {t1:.4f} s"
         hits = find_hits(self.surfaces.mesh, self._with_bodies(self.x, t1), self.surfaces.bvh)
         assert len(hits) == 0, f"{self.scene.name}: {len(hits)} edges cross faces at {t1:.4f} s"
