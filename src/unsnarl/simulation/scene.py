@@ -20,6 +20,8 @@ from unsnarl.untangle import METHODS as UNTANGLING
 
 RESOLVERS = ("zones", "none")
 METHODS = ("none", *UNTANGLING)  # of untangling while simulating
+FARTHEST = 1e9  # [m] from the origin that anything is, and ...
+FASTEST = 1e6  # ... [m/s] that anything goes: far beyond any use, and still with room for squares and cubes
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +83,13 @@ class Cloth:
             if stitches.size and (stitches.min() < 0 or stitches.max() >= n):
                 raise BadInput(f"{name}: a stitch names a vertex that is not one of the {n}")
             fix(self, "stitches", ints(stitches))
-        velocity = _numbers(self.velocity, f"{name}: velocity")
+        _within(self.mesh.x, FARTHEST, f"{name}: position", "m")
+        velocity = _within(_numbers(self.velocity, f"{name}: velocity"), FASTEST, f"{name}: velocity", "m/s")
         if velocity.shape not in ((3,), (n, 3)):
             raise BadInput(f"{name}: velocity must have shape (3,) or ({n}, 3), not {velocity.shape}")
         fix(self, "velocity", np.broadcast_to(velocity, (n, 3)).copy())
         if self.targets is not None:
-            targets = _numbers(self.targets, f"{name}: targets")
+            targets = _within(_numbers(self.targets, f"{name}: targets"), FARTHEST, f"{name}: target", "m")
             if targets.ndim != 3 or targets.shape[1:] != (len(self.pins), 3) or len(targets) == 0:
                 raise BadInput(f"{name}: targets must have shape (frames, {len(self.pins)}, 3), not {targets.shape}")
             fix(self, "targets", targets)
@@ -108,6 +111,7 @@ class Body:
         if not isinstance(self.motion, Frames):
             mesh = as_mesh(self.motion, "body")
             object.__setattr__(self, "motion", Frames(mesh, mesh.x[None]))
+        _within(self.motion.x, FARTHEST, f"{self.mesh.name}: position", "m")
         in_range(self.friction, 0, 100, f"{self.mesh.name}: friction")
         if len(self.mesh.non_manifold_edges):
             raise BadInput(f"{self.mesh.name}: an edge has three or more faces; split_non_manifold cuts it open there")
@@ -137,7 +141,7 @@ class Wind:
     gusts: float = 0.0
 
     def __post_init__(self):
-        velocity = _numbers(self.velocity, "wind: velocity")
+        velocity = _within(_numbers(self.velocity, "wind: velocity"), FASTEST, "wind: velocity", "m/s")
         if velocity.shape != (3,):
             raise BadInput("wind: velocity must be three numbers")
         object.__setattr__(self, "velocity", tuple(velocity.tolist()))
@@ -228,6 +232,13 @@ def _numbers(a, what: str) -> np.ndarray:
         raise BadInput(f"{what} must be numbers") from None
     if not np.isfinite(a).all():
         raise BadInput(f"{what} must be finite numbers")
+    return a
+
+
+def _within(a: np.ndarray, most: float, what: str, unit: str) -> np.ndarray:
+    """a; raise `BadInput` if a number in it is beyond +- most."""
+    if a.size and not np.abs(a).max() <= most:
+        raise BadInput(f"{what}: {a.flat[np.abs(a).argmax()]:g} {unit} is beyond the limit of {most:g} {unit}")
     return a
 
 
