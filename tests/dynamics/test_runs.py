@@ -156,3 +156,11 @@ def test_a_step_that_fails_leaves_no_trace(monkeypatch):
         assert frame.stats["halvings"] == 1 and frame.stats["steps"] == 2
         assert_same([frame], [twice.advance()])
     assert frame.stats["contacts"] > 0 and frame.stats["touching"] > 0
+
+
+@pytest.mark.parametrize("size", [(1e-6, 1e-6), (1.0, 1e-9)])
+def test_what_grows_beyond_all_measure_is_said(size):
+    """Cloth of micrometres is beyond what steps of a frame can follow: it must not end as if all were well."""
+    with pytest.raises(BadInput, match="went astray"):
+        for _ in simulate.simulate(Scene([Cloth(sheet(size, (4, 4)))], frames=8, up="z")):
+            pass

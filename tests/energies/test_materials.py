@@ -39,6 +39,8 @@ def test_what_may_be_zero():
     for field in ("density", "stretch_warp", "stretch_weft"):
         with pytest.raises(BadInput, match="> 0"):
             replace(still, **{field: 0})
+    with pytest.raises(BadInput, match=r"density is at most 1e\+08, not 1e\+300"):
+        replace(still, density=1e300)
     with pytest.raises(BadInput, match="name"):
         replace(still, name="")
     with pytest.raises(FrozenInstanceError):

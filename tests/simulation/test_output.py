@@ -406,6 +406,14 @@ def test_one_process_at_a_time(tmp_path):
         r.finish()
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_empty_run_folder_is_no_run(tmp_path, resume):
+    """It is what a kill in the very last moment leaves."""
+    (tmp_path / "o.npz.run").mkdir()
+    lines, _ = record(scene(), tmp_path / "o.npz", resume=resume)
+    assert len(lines) == FRAMES and sorted(contents(tmp_path)) == ["o.npz"]
+
+
 def test_folders_of_others_are_left_alone(tmp_path):
     (tmp_path / "o.npz.run").mkdir()
     (tmp_path / "o.npz.run" / "thesis.txt").write_text("mine")

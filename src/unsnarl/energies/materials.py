@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 
 from unsnarl.errors import BadInput
 
+MOST = 1e8  # of any figure: a thousand times stiffer than leather; beyond that, steps are not solved any more
+
 
 @dataclass(frozen=True)
 class Material:
@@ -48,6 +50,8 @@ class Material:
                 raise BadInput(
                     f"material {self.name}: {field.name} is a number {'> 0' if positive else '>= 0'}, not {value!r}"
                 )
+            if number > MOST:
+                raise BadInput(f"material {self.name}: {field.name} is at most {MOST:g}, not {value!r}")
             object.__setattr__(self, field.name, number)
 
 

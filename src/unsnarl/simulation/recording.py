@@ -26,6 +26,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -123,6 +124,8 @@ class Recording:
 
     def _found(self, resume: bool, overwrite: bool) -> dict | None:
         """What run.json of an unfinished run says, if that is to be gone on with; None to begin anew."""
+        with suppress(OSError):  # an empty folder is what may be left of a run that was done
+            self.folder.rmdir()
         if not os.path.exists(self.folder):
             if resume:
                 if not overwrite:
@@ -311,6 +314,9 @@ class Recording:
         for file in self.folder.iterdir():  # run.json last: as long as it is there, it says that all is done
             if file.name not in ("run.json", "lock"):
                 shutil.rmtree(file, ignore_errors=True) if file.is_dir() else file.unlink(missing_ok=True)
+        for name in ("lock", "run.json"):
+            with suppress(OSError):
+                (self.folder / name).unlink()
         shutil.rmtree(self.folder, ignore_errors=True)
         return placed
 

@@ -184,7 +184,7 @@ class Scene:
 
     def __post_init__(self):
         fix = object.__setattr__
-        if self.cloths is None or isinstance(self.cloths, str) or isinstance(self.bodies, str):
+        if any(some is None or isinstance(some, str) for some in (self.cloths, self.bodies)):
             raise BadInput(f"{self.name}: cloths and bodies are lists of Cloth and Body")
         if not isinstance(self.name, str):
             raise BadInput(f"a scene's name must be text, not {self.name!r}")
