@@ -49,7 +49,7 @@ _CARRIED = ("x", "v", "push", "released", "pull")  # from step to step
 ROUNDS = 4  # of contact and solve in a step, at most
 FEW = 0.01  # collisions per vertex that are left to the resolver without another round
 HALVINGS = 5  # of a step that fails, at most
-STUCK = 2  # the same where pins and bodies leave no room, so that no step would be small enough
+STUCK = 2  # the same where pins and bodies left no room in the frame before: no step would be small enough
 STITCH = 10.0  # times as stiff as the cloth is a stitch
 SEAM = 0.1  # of the thickness: that of seams while they are open, so that their sides do not push each other away
 NEAR = 0.5  # of the thickness: gap at which the ends of a stitch are one point for collisions
@@ -329,7 +329,7 @@ class Simulator:
                 self.inverse,
             )
             counts["pcg_iterations"] += iterations
-            if not np.abs(v1).max() <= ASTRAY:  # NaN neither
+            if not np.abs(v1).max() < (ASTRAY if answer is None else np.inf):  # NaN neither; what is pulled has a limit
                 raise StepFailed if not last else BadInput(f"{scene.name}: the simulation went astray at {t0:.4g} s")
             if answer is not None:
                 v1 = _no_farther(v1, share * self.pulling.farthest * float(self.edge_length.mean()) / h)
@@ -359,7 +359,8 @@ class Simulator:
                 self.surfaces, everything, expected, self.inverse_mass, self.friction, separation,
                 max(GAP * scene.thickness, separation), found, held,
             )  # fmt: skip
-            if depth < min(STUCK if done.stuck else HALVINGS, self.halvings) and (
+            halvings = STUCK if done.stuck and self.stats["ef_pairs"] else HALVINGS
+            if depth < min(halvings, self.halvings) and (
                 not done.clean or tears(x, done.x1, system.mesh.edges, self.edge_length)
             ):
                 raise StepFailed
